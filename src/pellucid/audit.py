@@ -1,0 +1,103 @@
+"""Measure how transparent any predictor is, from its predictions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.deviations import Deviation, squared_error
+from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import Witnesses, WitnessFamily
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Audit:
+    """How well a family's witnesses match a predictor; prints as a table."""
+
+    deviations: Tensor = field(repr=False)
+    """(n,) D_i of each neighborhood."""
+    local_auc: Tensor = field(repr=False)
+    """(n, K) generalized AUC between witness and predictor inside each neighborhood, NaN where undefined."""
+    global_auc: Tensor
+    """(K,) generalized AUC between each witness at its center and the predictor, over all centers."""
+    rmse: float
+    """Root mean squared error between predictor and witness at the centers."""
+    explained: float
+    """Share of the predictor's variance inside the neighborhoods that the witnesses account for."""
+    witnesses: Witnesses = field(repr=False)
+
+    def quantiles(self) -> dict[float, float]:
+        """Quantiles of the deviations."""
+        values = torch.quantile(self.deviations.double(), torch.tensor(QUANTILES, dtype=torch.float64))
+        return dict(zip(QUANTILES, values.tolist(), strict=True))
+
+    def worst(self, count: int = 5) -> list[int]:
+        """The neighborhoods that deviate most, worst first."""
+        return torch.argsort(self.deviations, descending=True, stable=True)[:count].tolist()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary in plain numbers, ready for JSON."""
+        return {
+            "neighborhoods": len(self.deviations),
+            "deviation": float(self.deviations.double().mean()),
+            "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
+            "rmse_at_centers": self.rmse,
+            "explained": self.explained,
+            "auc_local": float(self.local_auc.nanmean()),
+            "auc_global": float(self.global_auc.nanmean()),
+        }
+
+    def __str__(self) -> str:
+        summary = self.to_dict()
+        sizes = self.witnesses.hoods.sizes.double()
+        rows = [
+            ("neighborhoods", f"{len(self.deviations)}"),
+            ("members, median (largest)", f"{sizes.median():g} ({sizes.max():g})"),
+            ("deviation, mean", f"{summary['deviation']:.4g}"),
+            *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
+            ("rmse at the centers", f"{self.rmse:.4g}"),
+            ("variance explained by witnesses", f"{self.explained:.1%}"),
+            ("generalized AUC, local", f"{summary['auc_local']:.4f}"),
+            ("generalized AUC, global", f"{summary['auc_global']:.4f}"),
+        ]
+        width = max(len(label) for label, _ in rows)
+        return "\n".join(f"{label:<{width}}  {value:>10}" for label, value in rows)
+
+
+def audit(
+    f: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, deviation: Deviation = squared_error
+) -> Audit:
+    """Fit witnesses to finished predictions and report how far they can be trusted.
+
+    Needs no training and no gradients: f may come from any model, scikit-learn's included.
+
+    Parameters
+    ----------
+    f : (N,) or (N, K) predictions at all points.
+    x : (N, P) features that the witnesses read.
+    hoods : n neighborhoods over the N points.
+    family : where the witnesses come from.
+    deviation : the measure d(f, g) of the deviations.
+    """
+    x, f = _checks.points(x, f, hoods)
+    f = f.detach()
+    witnesses = family.best_response(x, f, hoods)
+    spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
+    residual = f[hoods.members].double() - witnesses.at_members().double()
+    total = float(spread.square().sum())
+    return Audit(
+        deviations=witnesses.deviations(deviation).cpu(),
+        local_auc=local_generalized_auc(f, witnesses.at_members(), hoods),
+        global_auc=generalized_auc(f[hoods.centers], witnesses.at_centers()),
+        rmse=deviation_rmse(f, witnesses),
+        explained=1 - float(residual.square().sum()) / total if total > 0 else 1.0,
+        witnesses=witnesses,
+    )

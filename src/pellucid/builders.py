@@ -1,0 +1,177 @@
+"""Ways to make neighborhoods: windows of a sequence, nearest points, balls, lists, pairs, fresh samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.neighborhoods import Neighborhoods, Windows
+
+Sampler: TypeAlias = Callable[[Tensor, int, torch.Generator | None], Tensor]
+
+
+def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
+    """For each position of each sequence the positions at most `radius` away, within the same sequence.
+
+    The points are the positions of all sequences, one sequence after the other: N = sum(lengths), and every
+    position is the center of one neighborhood. At the ends of a sequence windows are cut short.
+
+    >>> windows([4, 3], radius=1).sizes.tolist()
+    [2, 3, 3, 2, 2, 3, 2]
+    """
+    sizes = torch.as_tensor(lengths, dtype=torch.long).flatten()
+    if not len(sizes) or (sizes < 1).any():
+        raise InputError(f"`lengths` must hold at least one sequence, each of length >= 1. Got {sizes.tolist()[:20]}.")
+    if not isinstance(radius, int) or radius < 0:
+        raise InputError(f"`radius` must be a whole number >= 0. Got {radius!r}.")
+    ends = torch.repeat_interleave(sizes.cumsum(0), sizes)
+    starts = ends - torch.repeat_interleave(sizes, sizes)
+    centers = torch.arange(int(sizes.sum()))
+    return Windows(torch.maximum(centers - radius, starts), torch.minimum(centers + radius + 1, ends), centers, len(ends))
+
+
+def nearest(x: Any, *, k: int) -> Neighborhoods:
+    """For each point (a row of x, N x P) the k points nearest to it in Euclidean distance, itself first.
+
+    Members come nearest first; among equally near points the lowest index wins.
+    """
+    features = _features(x)
+    n = len(features)
+    if not isinstance(k, int) or not 1 <= k <= n:
+        raise InputError(f"`k` must be a whole number between 1 and the {n} points. Got {k!r}.")
+    tree = _tree(features)
+    reach = tree.query(features, k=k)[0].reshape(n, -1)[:, -1]
+    # All points within reach of the k-th, and then the best k of them: the search tree itself would break
+    # ties as it pleases, and might leave out a center that has k duplicates.
+    rows, columns = _ball(tree, features, reach * (1 + 1e-12))
+    distances = np.linalg.norm(features[rows] - features[columns], axis=1)
+    order = np.lexsort((columns, rows != columns, distances, rows))
+    rows, columns = rows[order], columns[order]
+    rank = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]
+    chosen = torch.from_numpy(columns[rank < k])
+    return Neighborhoods(chosen, torch.arange(n + 1) * k, torch.arange(n), n)
+
+
+def within(x: Any, *, radius: float, p: float = 2) -> Neighborhoods:
+    """For each point (a row of x, N x P) all points at most `radius` away in the p-norm, itself included."""
+    features = _features(x)
+    _checks.at_least(radius, 0, "radius", "within")
+    _checks.at_least(min(p, 1e300), 1, "p", "within")
+    rows, columns = _ball(_tree(features), features, np.full(len(features), float(radius)), p)
+    return from_pairs(rows, columns, n_points=len(features))
+
+
+def from_lists(
+    members: Sequence[Sequence[int] | Tensor],
+    centers: Sequence[int] | Tensor | None = None,
+    n_points: int | None = None,
+) -> Neighborhoods:
+    """Neighborhoods written out as lists of members.
+
+    Parameters
+    ----------
+    members : for each neighborhood the indices of its points.
+    centers : the point that each belongs to; by default neighborhood i belongs to point i.
+    n_points : the number of points; by default just enough for all members and centers.
+    """
+    lists = [torch.as_tensor(m, dtype=torch.long).flatten() for m in members]
+    sizes = torch.tensor([len(m) for m in lists])
+    if not len(lists):
+        raise InputError("`members` must hold at least one neighborhood. Got none.")
+    flat = torch.cat(lists)
+    middle = torch.arange(len(lists)) if centers is None else torch.as_tensor(centers, dtype=torch.long).flatten()
+    if len(middle) != len(lists):
+        raise InputError(f"There must be one center for each of the {len(lists)} neighborhoods. Got {len(middle)}.")
+    if n_points is None:
+        n_points = int(torch.cat([flat, middle]).max()) + 1
+    return Neighborhoods(flat, torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]), middle, n_points)
+
+
+def from_pairs(rows: Any, columns: Any, *, n_points: int) -> Neighborhoods:
+    """Neighborhoods from pairs: point columns[e] is a member of the neighborhood of point rows[e].
+
+    Every point must be the center of a neighborhood, so each index must occur among the rows; members are
+    put in rising order.
+    """
+    center, member = (torch.as_tensor(v, dtype=torch.long).flatten() for v in (rows, columns))
+    if len(center) != len(member):
+        raise InputError(f"`rows` and `columns` must be equally long. Got {len(center)} and {len(member)}.")
+    for name, values in (("rows", center), ("columns", member)):
+        if len(values) and not 0 <= int(values.min()) <= int(values.max()) < n_points:
+            raise InputError(
+                f"`{name}` must lie between 0 and {n_points - 1}, since there are {n_points} points. "
+                f"Got values from {int(values.min())} to {int(values.max())}."
+            )
+    order = torch.argsort(center * n_points + member)
+    sizes = torch.bincount(center, minlength=n_points)
+    offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    return Neighborhoods(member[order], offsets, torch.arange(n_points), n_points)
+
+
+def sampled(
+    x: Any, sampler: Sampler, *, size: int, generator: torch.Generator | None = None
+) -> tuple[Tensor, Neighborhoods]:
+    """Continuous neighborhoods by sampling: each center with `size` fresh points around it.
+
+    Parameters
+    ----------
+    x : (n, P) the centers.
+    sampler : called as `sampler(x, size, generator)`, gives an (n, size, P) tensor of points around each center.
+    size : number of fresh points per center.
+    generator : source of randomness handed to the sampler, for repeatable neighborhoods.
+
+    Returns
+    -------
+    points : (n + n * size, P) the centers, then the samples of center 0, of center 1, ...; the predictor
+        must be evaluated on all of them.
+    hoods : neighborhood i holds center i and its samples.
+
+    >>> def gaussian(x, size, generator):
+    ...     noise = torch.randn(len(x), size, x.shape[1], generator=generator)
+    ...     return x[:, None] + 0.1 * noise
+    >>> points, hoods = sampled(torch.zeros(5, 2), gaussian, size=20)
+    >>> points.shape, hoods
+    (torch.Size([105, 2]), Neighborhoods(5 neighborhoods over 105 points; sizes 21 to 21, median 21))
+    """
+    centers = _checks.table(x, "x")
+    if not isinstance(size, int) or size < 1:
+        raise InputError(f"`size` must be a whole number >= 1. Got {size!r}.")
+    n, p = centers.shape
+    samples = sampler(centers, size, generator)
+    if samples.shape != (n, size, p):
+        raise InputError(
+            f"The sampler must return a tensor of shape (centers, size, features) = {(n, size, p)}. "
+            f"Got {tuple(samples.shape)}."
+        )
+    points = torch.cat([centers, samples.reshape(n * size, p)])
+    _checks.finite(points, "the samples")
+    fresh = torch.arange(n, n + n * size).reshape(n, size)
+    members = torch.cat([torch.arange(n)[:, None], fresh], dim=1)
+    hoods = Neighborhoods(members.flatten(), torch.arange(n + 1) * (size + 1), torch.arange(n), len(points))
+    return points, hoods.to(points.device)
+
+
+def _features(x: Any) -> np.ndarray:
+    features = _checks.table(x, "x").detach().cpu().double().numpy()
+    if not len(features):
+        raise InputError("`x` must hold at least one point. Got none.")
+    return features
+
+
+def _tree(features: np.ndarray) -> Any:
+    from scipy.spatial import KDTree
+
+    return KDTree(features)
+
+
+def _ball(tree: Any, features: np.ndarray, radius: np.ndarray, p: float = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (center, member) of all points within each center's radius."""
+    lists = tree.query_ball_point(features, radius, p=p)
+    sizes = np.fromiter((len(m) for m in lists), dtype=np.int64, count=len(lists))
+    return np.repeat(np.arange(len(lists)), sizes), np.concatenate([np.asarray(m, dtype=np.int64) for m in lists])

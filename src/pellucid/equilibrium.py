@@ -1,0 +1,244 @@
+"""Exact equilibria of the games for an unconstrained predictor, and effective neighborhood sizes.
+
+Here the predictor is a free value f_j at every point, the task loss is sum_j (f_j - y_j)^2, the deviation is
+the squared error and witnesses are constant or linear, so that g^_i = P_i f on its neighborhood with a hat
+matrix P_i. The fixed points of the paper's theorems are then linear systems, and a small complementarity
+problem for the uniform criterion. All matrices are dense: meant for studying the games and for checking
+trained predictors on up to a few thousand points.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.errors import ConvergenceError, InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import WitnessFamily
+from pellucid.witnesses.linear import ConstantFamily, LinearFamily
+from pellucid.witnesses.tree import TreeFamily
+
+Array = NDArray[np.float64]
+
+_ACCURACY = 1e-6  # of the uniform equilibrium, relative to the margin
+
+
+def symmetric(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float) -> Tensor:
+    """The equilibrium (N x K) of the symmetric game:
+
+        [I + weight sum_i E_i'(I - P_i)E_i / m_i] f = y,
+
+    with E_i the rows of the identity that belong to neighborhood i.
+    """
+    _checks.at_least(weight, 0, "weight", "symmetric")
+    targets, features = _inputs(y, x, hoods)
+    matrix = np.eye(len(targets))
+    for members, gap, _ in _gaps(features, hoods, family):
+        matrix[np.ix_(members, members)] += weight * gap / len(members)
+    return torch.from_numpy(np.linalg.solve(matrix, targets))
+
+
+def asymmetric(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float) -> Tensor:
+    """The equilibrium (N x K) of the asymmetric game:
+
+        f_c + weight sum_{i: c(i) = c} (f_c - h_i' f) = y_c,
+
+    with h_i the hat row that gives the witness's value at its center.
+    """
+    _checks.at_least(weight, 0, "weight", "asymmetric")
+    targets, features = _inputs(y, x, hoods)
+    matrix = np.eye(len(targets))
+    for center, (members, _, row) in zip(hoods.centers.tolist(), _gaps(features, hoods, family), strict=True):
+        matrix[center, center] += weight
+        matrix[center, members] -= weight * row
+    return torch.from_numpy(np.linalg.solve(matrix, targets))
+
+
+def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, margin: float) -> Tensor:
+    """The equilibrium (N x K) of the uniform criterion:
+
+        min_f sum_j |f_j - y_j|^2   subject to   D_i = |(I - P_i) E_i f|^2 / m_i <= margin for all i.
+
+    Its conditions, with the witnesses constant when f is differentiated, are
+
+        [I + sum_i xi_i E_i'(I - P_i)E_i / m_i] f = y,   0 <= xi  _|_  margin - D >= 0.
+
+    Without a ridge P_i is a projection and this is the optimum of the convex problem; with a ridge it is the
+    alternating best response that the game plays.
+    """
+    _checks.at_least(margin, 0, "margin", "uniform")
+    targets, features = _inputs(y, x, hoods)
+    problem = _Uniform(targets, [(m, gap) for m, gap, _ in _gaps(features, hoods, family)], margin)
+    return torch.from_numpy(problem.solve())
+
+
+def effective_size(family: WitnessFamily, n_features: int) -> int:
+    """The smallest effective neighborhood size: with fewer members every predictor is witnessed perfectly.
+
+    A size m is effective if no witness of the family can follow every predictor on every m points: 2 for
+    constants, d + 1 for linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of
+    depth k. For a depth rule it is the smallest m with m > 2^depth(m).
+
+    >>> effective_size(LinearFamily(), 8), effective_size(TreeFamily(depth=3), 2048)
+    (10, 9)
+    """
+    _checks.at_least(n_features, 0, "n_features", "effective_size")
+    if isinstance(family, ConstantFamily):
+        return 2
+    if isinstance(family, LinearFamily):
+        return n_features + int(family.intercept) + 1
+    if isinstance(family, TreeFamily):
+        for m in range(1, 2**20):
+            if m > 2 ** family.depth_for(m):
+                return m
+        raise InputError(f"No size up to 2^20 is effective for {family!r}: lower its depth.")
+    raise InputError(f"The effective size is known for constant, linear and tree families. Got {family!r}.")
+
+
+def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
+    x, y = _checks.points(x, y, hoods)
+    return y.detach().cpu().double().numpy(), x.detach().cpu().double().numpy()
+
+
+def _gaps(features: Array, hoods: BaseNeighborhoods, family: WitnessFamily) -> list[tuple[NDArray[np.int64], Array, Array]]:
+    """For each neighborhood its members, I - P_i (m x m), and the hat row h_i (m,) of its center."""
+    ridge, intercept = 0.0, True
+    if isinstance(family, ConstantFamily):
+        features = features[:, :0]
+    elif isinstance(family, LinearFamily):
+        ridge, intercept = family.ridge, family.intercept
+    else:
+        raise InputError(
+            f"Exact equilibria are known for ConstantFamily and LinearFamily. Got {family!r}; for other families "
+            "train a predictor with the game."
+        )
+    parts = []
+    for i, center in enumerate(hoods.centers.tolist()):
+        members = hoods.members_of(i).cpu().numpy()
+        m = len(members)
+        shift = features[members].mean(0) if intercept else 0.0
+        own = features[members] - shift
+        # theta = solver f; with an intercept the mean of f is added back: P = 1 1'/m + X solver.
+        u, s, vt = np.linalg.svd(own, full_matrices=False)
+        kept = s > max(own.shape) * np.finfo(float).eps * s.max(initial=0.0) * 10
+        inverse = np.where(kept, s, 0.0) / (np.where(kept, s, 1.0) ** 2 + ridge)
+        solver = vt.T @ (inverse[:, None] * u.T)
+        average = np.full(m, 1 / m) if intercept else np.zeros(m)
+        parts.append((members, np.eye(m) - own @ solver - average, (features[center] - shift) @ solver + average))
+    return parts
+
+
+class _Uniform:
+    """The complementarity problem of the uniform criterion in its multipliers xi (n,)."""
+
+    def __init__(self, y: Array, gaps: list[tuple[NDArray[np.int64], Array]], margin: float) -> None:
+        self.y, self.gaps, self.margin = y, gaps, margin
+        self.sizes = np.array([len(members) for members, _ in gaps])
+
+    def predictor(self, multipliers: Array) -> tuple[Array, Array]:
+        """f(xi), and the inverse of its matrix."""
+        matrix = np.eye(len(self.y))
+        for share, (members, gap) in zip(multipliers / self.sizes, self.gaps, strict=True):
+            matrix[np.ix_(members, members)] += share * gap
+        inverse = np.linalg.inv(matrix)
+        return inverse @ self.y, inverse
+
+    def residuals(self, f: Array) -> list[Array]:
+        """(I - P_i) E_i f for each neighborhood."""
+        return [gap @ f[members] for members, gap in self.gaps]
+
+    def slack(self, residuals: list[Array]) -> Array:
+        """margin - D_i."""
+        return self.margin - np.array([np.square(r).sum() for r in residuals]) / self.sizes
+
+    def solve(self) -> Array:
+        if self.margin == 0:
+            return self._exactly_in_family()
+        multipliers = self._newton(self._dual_ascent())
+        gap = self._gap(multipliers)
+        if gap > _ACCURACY:
+            raise ConvergenceError(
+                f"The uniform equilibrium was reached to {gap:.1e} only, not to {_ACCURACY:g} of the margin; "
+                "raise the margin or lower the ridge."
+            )
+        return self.predictor(multipliers)[0]
+
+    def _gap(self, multipliers: Array) -> float:
+        """How far the complementarity 0 <= xi _|_ slack >= 0 is missed, relative to the margin."""
+        slack = self.slack(self.residuals(self.predictor(multipliers)[0]))
+        return float(max(-slack.min(), np.abs(np.minimum(multipliers, slack)).max()) / self.margin)
+
+    def _exactly_in_family(self) -> Array:
+        """Margin 0: the point nearest to y where every residual vanishes."""
+        stacked = np.zeros((len(self.y), len(self.y)))
+        for members, gap in self.gaps:
+            stacked[np.ix_(members, members)] += gap.T @ gap
+        values, vectors = np.linalg.eigh(stacked)
+        free = vectors[:, values <= 1e-10 * values.max(initial=1.0)]
+        return free @ (free.T @ self.y)
+
+    def _dual_ascent(self) -> Array:
+        """Multipliers of the convex problem, up to the accuracy of a quasi-Newton method."""
+        from scipy.optimize import minimize
+
+        def negative_dual(multipliers: Array) -> tuple[float, Array]:
+            f, _ = self.predictor(multipliers)
+            slack = self.slack(self.residuals(f))
+            value = np.square(f - self.y).sum() - multipliers @ slack
+            return -value, slack
+
+        n = len(self.gaps)
+        return minimize(
+            negative_dual, np.zeros(n), jac=True, method="L-BFGS-B", bounds=[(0, None)] * n, options={"maxiter": 500}
+        ).x
+
+    def _newton(self, multipliers: Array) -> Array:
+        """Levenberg-Marquardt steps on the Fischer-Burmeister equations phi(unit xi_i, slack_i) = 0, with
+        phi(a, b) = sqrt(a^2 + b^2) - a - b, which vanishes exactly where a, b >= 0 and a b = 0.
+
+        The unit makes multipliers as large as slacks, which keeps the steps balanced.
+        """
+        unit = self.margin / max(1.0, multipliers.max())
+        multipliers = unit * multipliers
+        damping = 1e-6
+        value, jacobian = self._equations(multipliers, unit)
+        for _ in range(200):
+            if np.abs(value).max() < 1e-12 * self.margin:
+                break
+            normal = jacobian.T @ jacobian
+            step = np.linalg.solve(normal + damping * np.trace(normal) / len(normal) * np.eye(len(normal)), -jacobian.T @ value)
+            trial = multipliers + step
+            trial_value, trial_jacobian = self._equations(trial, unit)
+            if np.isfinite(trial_value).all() and np.square(trial_value).sum() < np.square(value).sum():
+                multipliers, value, jacobian = trial, trial_value, trial_jacobian
+                damping = max(damping / 10, 1e-15)
+            elif damping > 1e10:
+                break
+            else:
+                damping *= 10
+        return np.maximum(multipliers, 0.0) / unit
+
+    def _equations(self, scaled: Array, unit: float) -> tuple[Array, Array]:
+        """phi (n,) and its Jacobian (n, n) by the scaled multipliers unit xi."""
+        f, inverse = self.predictor(scaled / unit)
+        residuals = self.residuals(f)
+        slack = self.slack(residuals)
+        # d f / d xi_k = -inverse E_k' r_k / m_k,   d slack_i / d f = -2 E_i'(I - P_i)' r_i / m_i.
+        n, points, outputs = len(slack), *self.y.shape
+        toward = np.zeros((n, points, outputs))
+        slope = np.zeros((n, points, outputs))
+        for i, ((members, gap), r) in enumerate(zip(self.gaps, residuals, strict=True)):
+            toward[i, members] = r / self.sizes[i]
+            slope[i, members] = -2 * gap.T @ r / self.sizes[i]
+        moved = -np.einsum("ab,kbc->kac", inverse, toward)
+        slack_jacobian = slope.reshape(n, -1) @ moved.reshape(n, -1).T / unit
+        length = np.hypot(scaled, slack)
+        safe = np.where(length > 0, length, 1.0)
+        by_multiplier = np.where(length > 0, scaled / safe, 0.0) - 1
+        by_slack = np.where(length > 0, slack / safe, 0.0) - 1
+        return length - scaled - slack, np.diag(by_multiplier) + by_slack[:, None] * slack_jacobian

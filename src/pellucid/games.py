@@ -1,0 +1,210 @@
+"""The games that predictor and witnesses play.
+
+In every game the witnesses answer first, with the family's best response g^ to the present predictions; the
+predictor then pays for its deviation from them. The best response is a constant when the predictor is
+differentiated, written sg(g^) for stop-gradient in the formulas below: this is part of each definition.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from pellucid import _checks
+from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import Witnesses, WitnessFamily
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one round of a game gives."""
+
+    penalty: Tensor
+    """The scalar to add to the task loss; differentiable in the predictions."""
+    deviations: Tensor
+    """(n,) the deviation D_i of each neighborhood, detached; one column per game in a sum of games."""
+    witnesses: Any
+    """The fitted `Witnesses`; in a sum of games a tuple of them."""
+
+
+class Game(ABC):
+    """A game is called with predictions f (N x K), features x (N x P) and neighborhoods."""
+
+    @abstractmethod
+    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome: ...
+
+
+def member_deviations(f: Tensor, witnesses: Witnesses, deviation: Deviation) -> Tensor:
+    """D_i = 1/m_i sum_j S_ij d(f_j, sg(g_i(x_j))), (n,), differentiable in f (N x K)."""
+    hoods = witnesses.hoods
+    distances = deviation(f[hoods.members], witnesses.at_members())
+    return hoods.sum_members(distances) / hoods.sizes
+
+
+@final
+@dataclass(frozen=True)
+class SymmetricGame(Game):
+    """Predictor and witness share one objective: the deviation over the whole neighborhood.
+
+        penalty = weight/n sum_i D_i,   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j)))
+
+    For squared error the gradient depends on the witnesses only through their consensus c_j at each point
+    (the paper's Lemma 4, written with S' so that neighborhoods need not be symmetric):
+
+        d penalty / d f_j = 2 weight/n N-bar_j (f_j - sg(c_j)).
+
+    Parameters
+    ----------
+    family : where the witnesses come from.
+    weight : lambda >= 0, against a task loss that is a mean over the centers.
+    deviation : d(f, g), see `pellucid.deviations`.
+    form : "consensus" (squared error only) and "direct" give the same penalty and the same gradient;
+        "auto" takes the cheaper one that applies.
+    """
+
+    family: WitnessFamily
+    weight: float = 1.0
+    deviation: Deviation = squared_error
+    form: Literal["auto", "consensus", "direct"] = "auto"
+
+    def __post_init__(self) -> None:
+        _checks.at_least(self.weight, 0, "weight", "SymmetricGame")
+        if self.form not in ("auto", "consensus", "direct"):
+            raise InputError(f'`form` of SymmetricGame must be "auto", "consensus" or "direct". Got {self.form!r}.')
+        if self.form == "consensus" and self.deviation is not squared_error:
+            raise InputError("The consensus form holds for squared_error only; use form=\"direct\" or \"auto\".")
+
+    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
+        x, f = _checks.points(x, f, hoods)
+        witnesses = self.family.best_response(x, f.detach(), hoods)
+        if self.form == "direct" or self.deviation is not squared_error:
+            deviations = member_deviations(f, witnesses, self.deviation)
+            return Outcome(self.weight * deviations.mean(), deviations.detach(), witnesses)
+        deviations = witnesses.deviations()
+        # The consensus term lacks the spread of the witnesses around their consensus, a constant: the value
+        # comes from the deviations, the gradient from the consensus.
+        pull = hoods.coverage.to(f) @ (f - witnesses.consensus()).square().sum(1) / len(hoods)
+        penalty = self.weight * (deviations.mean() + pull - pull.detach())
+        return Outcome(penalty, deviations, witnesses)
+
+
+@final
+@dataclass(frozen=True)
+class AsymmetricGame(Game):
+    """The witness sees the whole neighborhood, the predictor pays at the center only.
+
+        penalty = weight/n sum_i d(f_c(i), sg(g^_i(x_c(i))))
+
+    Parameters are those of `SymmetricGame`. The outcome's deviations are still those over the neighborhoods.
+    """
+
+    family: WitnessFamily
+    weight: float = 1.0
+    deviation: Deviation = squared_error
+
+    def __post_init__(self) -> None:
+        _checks.at_least(self.weight, 0, "weight", "AsymmetricGame")
+
+    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
+        x, f = _checks.points(x, f, hoods)
+        witnesses = self.family.best_response(x, f.detach(), hoods)
+        distances = self.deviation(f[hoods.centers], witnesses.at_centers())
+        return Outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
+
+
+@final
+class UniformGame(nn.Module, Game):
+    """Every neighborhood must deviate by at most the margin: D_i <= margin for all i.
+
+    One multiplier xi_i >= 0 per neighborhood makes it a saddle point problem, solved by `MirrorProx`:
+
+        penalty = 1/n sum_i xi_i (D_i - margin),   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j)))
+
+    The gradient that `backward` leaves on a multiplier is the violation of its constraint, D_i - margin,
+    whatever the number of neighborhoods in the batch; multipliers ascend along it.
+
+    Parameters
+    ----------
+    family, deviation : as in `SymmetricGame`.
+    margin : delta >= 0.
+    n_neighborhoods : the number of neighborhoods, over all batches.
+    initial : the multipliers' starting value; the entropic mirror map needs one above 0.
+    """
+
+    def __init__(
+        self,
+        family: WitnessFamily,
+        *,
+        margin: float,
+        n_neighborhoods: int,
+        deviation: Deviation = squared_error,
+        initial: float = 0.0,
+    ) -> None:
+        super().__init__()
+        _checks.at_least(margin, 0, "margin", "UniformGame")
+        _checks.at_least(n_neighborhoods, 1, "n_neighborhoods", "UniformGame")
+        _checks.at_least(initial, 0, "initial", "UniformGame")
+        self.family, self.margin, self.deviation = family, margin, deviation
+        self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
+
+    def forward(
+        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | None = None
+    ) -> Outcome:
+        """Play one round.
+
+        Parameters
+        ----------
+        index : (n,) for a minibatch, which of all neighborhoods `hoods` are: `hoods = everything.select(index)`.
+        """
+        x, f = _checks.points(x, f, hoods)
+        total = len(self.multipliers)
+        if index is None:
+            index = torch.arange(total, device=self.multipliers.device)
+        if len(index) != len(hoods):
+            raise InputError(
+                f"There must be one multiplier for each of the {len(hoods)} neighborhoods. Got {len(index)}; pass "
+                f"`index=` for a minibatch, or set `n_neighborhoods` of UniformGame (now {total}) to their number."
+            )
+        if len(index) and not 0 <= int(index.min()) <= int(index.max()) < total:
+            raise InputError(
+                f"`index` must lie between 0 and {total - 1}, since the game has {total} neighborhoods. "
+                f"Got values from {int(index.min())} to {int(index.max())}."
+            )
+        witnesses = self.family.best_response(x, f.detach(), hoods)
+        deviations = member_deviations(f, witnesses, self.deviation)
+        multipliers = self.multipliers[index]
+        violations = deviations - self.margin
+        dual = multipliers @ violations.detach().to(multipliers)
+        penalty = (multipliers.detach().to(f) * violations).mean() + (dual - dual.detach()).to(f)
+        return Outcome(penalty, deviations.detach(), witnesses)
+
+
+@final
+class SumOfGames(Game):
+    """Several games played at once with the same predictions: their penalties add up.
+
+    For the best of several families in each neighborhood, play one game with `BestOf(families)` instead.
+    """
+
+    def __init__(self, games: Sequence[Game]) -> None:
+        if not games or not all(isinstance(game, Game) for game in games):
+            raise InputError(f"`SumOfGames` takes a list of one or more games. Got {games!r}.")
+        self.games = tuple(games)
+
+    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
+        outcomes = [game(f, x, hoods) for game in self.games]
+        return Outcome(
+            torch.stack([outcome.penalty for outcome in outcomes]).sum(),
+            torch.stack([outcome.deviations for outcome in outcomes], dim=1),
+            tuple(outcome.witnesses for outcome in outcomes),
+        )
+
+    def __repr__(self) -> str:
+        return f"SumOfGames({list(self.games)!r})"

@@ -1,0 +1,101 @@
+"""Measures of how well witnesses match the predictor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import Witnesses
+
+
+def generalized_auc(reference: Any, prediction: Any) -> Tensor:
+    """AUC for real-valued references: the share of ordered pairs that the prediction orders alike,
+
+        sum_ij 1(y_i > y_j) 1(y'_i > y'_j) / sum_ij 1(y_i > y_j).
+
+    For binary references without tied predictions it is the usual AUC (a tie counts as 0 here). Computed in
+    O(N log N). NaN references are left out; where no pair is ordered the result is NaN.
+
+    Parameters
+    ----------
+    reference, prediction : (N,) or (N, K); predictions must be finite.
+
+    Returns
+    -------
+    A scalar for vectors, (K,) for tables: one score per column.
+    """
+    y, g = torch.as_tensor(reference), torch.as_tensor(prediction)
+    if y.shape != g.shape or y.ndim not in (1, 2):
+        raise InputError(
+            "`reference` and `prediction` must be two vectors or two tables of one shape. "
+            f"Got {tuple(y.shape)} and {tuple(g.shape)}."
+        )
+    _checks.finite(g.reshape(len(g), -1), "prediction")
+    one = np.array([0, len(y)])
+    scores = _scores(y.reshape(len(y), -1), g.reshape(len(g), -1), one)[0]
+    return scores[0] if y.ndim == 1 else scores
+
+
+def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborhoods) -> Tensor:
+    """`generalized_auc` inside every neighborhood at once: (n, K), NaN where no pair is ordered.
+
+    Parameters
+    ----------
+    reference : (N, K) values at the points, usually the predictor's; NaN are left out.
+    prediction : (M, K) values at the members, usually `witnesses.at_members()`.
+    """
+    y, g = torch.as_tensor(reference), _checks.table(prediction, "prediction")
+    y = y[:, None] if y.ndim == 1 else y
+    if len(y) != hoods.n_points or len(g) != len(hoods.members) or y.shape[1] != g.shape[1]:
+        raise InputError(
+            f"`reference` must have a row for each of the {hoods.n_points} points and `prediction` one for each of "
+            f"the {len(hoods.members)} members, with equally many columns. Got {tuple(y.shape)} and {tuple(g.shape)}."
+        )
+    return _scores(y[hoods.members], g, hoods.offsets.cpu().numpy())
+
+
+def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray) -> Tensor:
+    from pellucid._auc_kernel import ordered_pairs
+
+    y, g = (np.ascontiguousarray(v.detach().cpu().double().numpy()) for v in (reference, prediction))
+    return torch.from_numpy(ordered_pairs(y, g, np.ascontiguousarray(offsets, dtype=np.int64)))
+
+
+def deviation_rmse(f: Any, witnesses: Witnesses) -> float:
+    """Root mean squared error between the predictor and each witness at its own center:
+
+        sqrt( 1/(n K) sum_i |f_c(i) - g_i(x_c(i))|^2 ).
+    """
+    values = _checks.table(f, "f").detach().double()
+    gap = values[witnesses.hoods.centers] - witnesses.at_centers().double()
+    return float(gap.square().mean().sqrt())
+
+
+def parameter_variation(parameters: Any, lengths: Any = None) -> float:
+    """Mean total variation of the witnesses' parameters between consecutive points:
+
+        1/T sum_t |theta_{t+1} - theta_t|_1,   over the T pairs of neighbors in a sequence.
+
+    Parameters
+    ----------
+    parameters : (n, ...) the parameters of each witness, in the order of the points.
+    lengths : the lengths of the sequences that the points belong to; by default one sequence.
+    """
+    theta = torch.as_tensor(parameters).detach().double()
+    steps = theta.diff(dim=0).abs().flatten(1).sum(1)
+    if lengths is not None:
+        sizes = torch.as_tensor(lengths, dtype=torch.long)
+        if int(sizes.sum()) != len(theta):
+            raise InputError(f"`lengths` must sum to the {len(theta)} witnesses. Got a sum of {int(sizes.sum())}.")
+        within = torch.ones(len(steps), dtype=torch.bool)
+        within[sizes.cumsum(0)[:-1] - 1] = False
+        steps = steps[within.to(steps.device)]
+    if not len(steps):
+        raise InputError("The variation needs at least two consecutive points in a sequence. Got none.")
+    return float(steps.mean())

@@ -1,0 +1,130 @@
+"""Mirror-prox (Nemirovski 2004) for the uniform criterion: a saddle point of predictor and multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, final
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.games import UniformGame
+
+
+@final
+class MirrorProx:
+    """Solves min over the predictor, max over the multipliers of task loss + `UniformGame` penalty.
+
+    One step from (w, xi), with step size eta for the multipliers and violations v = D - margin:
+
+        extrapolate   w' = step(w, grad L(w, xi)),      xi' = mirror(xi, eta v(w))
+        step          w+ = step(w, grad L(w', xi')),    xi+ = mirror(xi, eta v(w'))
+
+    Both moves start from (w, xi); the second uses the gradient of the extrapolated point. The predictor's
+    `step` is that of any torch optimiser: with plain SGD this is mirror-prox exactly; an optimiser with a
+    memory (momentum, Adam) sees both gradients. The multipliers' mirror maps are
+
+        euclidean   xi -> max(xi + eta v, 0)          entropic   xi -> xi exp(eta v).
+
+    Multipliers of neighborhoods that are not in the minibatch stay as they are. Learning-rate schedulers
+    attach to the predictor's optimiser.
+
+    Parameters
+    ----------
+    optimizer : torch optimiser of the predictor's parameters.
+    game : the `UniformGame` whose multipliers ascend.
+    multiplier_lr : eta > 0.
+    mirror_map : "euclidean" or "entropic".
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        game: UniformGame,
+        *,
+        multiplier_lr: float = 1.0,
+        mirror_map: Literal["euclidean", "entropic"] = "euclidean",
+    ) -> None:
+        _checks.at_least(multiplier_lr, 0, "multiplier_lr", "MirrorProx")
+        if mirror_map not in ("euclidean", "entropic"):
+            raise InputError(f'`mirror_map` of MirrorProx must be "euclidean" or "entropic". Got {mirror_map!r}.')
+        if mirror_map == "entropic" and not bool((game.multipliers > 0).all()):
+            raise InputError(
+                "The entropic mirror map multiplies, so all multipliers must start above 0; create the game with "
+                "UniformGame(..., initial=1.0)."
+            )
+        if any(p is game.multipliers for group in optimizer.param_groups for p in group["params"]):
+            raise InputError(
+                "The predictor's optimiser must not hold the multipliers, which ascend: leave `game.parameters()` out."
+            )
+        self.optimizer, self.game = optimizer, game
+        self.multiplier_lr, self.mirror_map = multiplier_lr, mirror_map
+
+    def step(self, closure: Callable[[], Tensor]) -> Tensor:
+        """Take one step and return the loss before it.
+
+        `closure` computes the task loss plus the game's penalty on the present batch and returns it; it is
+        called twice. Gradients are zeroed and computed here.
+        """
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        start = [p.detach().clone() for p in parameters]
+        multipliers = self.game.multipliers.detach().clone()
+        loss = self._gradients(closure)
+        self._apply(multipliers)
+        self._gradients(closure)
+        with torch.no_grad():
+            for p, value in zip(parameters, start, strict=True):
+                p.copy_(value)
+        self._apply(multipliers)
+        return loss
+
+    def _gradients(self, closure: Callable[[], Tensor]) -> Tensor:
+        self.zero_grad()
+        with torch.enable_grad():
+            loss = closure()
+            loss.backward()
+        return loss.detach()
+
+    def _apply(self, multipliers: Tensor) -> None:
+        """Move the predictor by its gradient, and the multipliers by theirs from where they were."""
+        self.optimizer.step()
+        violations = self.game.multipliers.grad
+        if violations is None:
+            raise InputError(
+                "The closure's loss does not contain the game's penalty; return `task_loss + game(f, x, hoods).penalty`."
+            )
+        with torch.no_grad():
+            if self.mirror_map == "euclidean":
+                moved = (multipliers + self.multiplier_lr * violations).clamp(min=0.0)
+            else:
+                moved = multipliers * torch.exp(self.multiplier_lr * violations)
+            self.game.multipliers.copy_(moved)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of the predictor and of the multipliers."""
+        self.optimizer.zero_grad()
+        self.game.multipliers.grad = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on: the optimiser's state, the multipliers and the settings."""
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "multipliers": self.game.multipliers.detach().clone(),
+            "multiplier_lr": self.multiplier_lr,
+            "mirror_map": self.mirror_map,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state; the predictor's own parameters are restored by their module."""
+        if state["multipliers"].shape != self.game.multipliers.shape:
+            raise InputError(
+                f"The saved state is of a game with {len(state['multipliers'])} neighborhoods. "
+                f"This one has {len(self.game.multipliers)}."
+            )
+        self.optimizer.load_state_dict(state["optimizer"])
+        with torch.no_grad():
+            self.game.multipliers.copy_(state["multipliers"])
+        self.multiplier_lr, self.mirror_map = state["multiplier_lr"], state["mirror_map"]

@@ -1,0 +1,265 @@
+"""Neighborhoods: which points belong to which center.
+
+Shapes, here and everywhere: N points, n neighborhoods, M entries (the sum of the neighborhoods' sizes),
+P witness features, K outputs. The neighborhoods are the rows of a sparse 0/1 matrix S (n x N) with row sums
+m_i and a center c(i) for each row; all that the games need of it is S v and S' u.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Self, final
+
+import torch
+from torch import Tensor
+
+from pellucid.errors import InputError
+
+
+class BaseNeighborhoods(ABC):
+    """What `Neighborhoods` and `Windows` have in common.
+
+    Attributes
+    ----------
+    n_points : number of points N.
+    centers : (n,) the point that each neighborhood belongs to.
+    offsets : (n + 1,) neighborhood i owns the entries offsets[i] .. offsets[i + 1] - 1.
+    members : (M,) the point of each entry, neighborhood after neighborhood.
+    sizes : (n,) the number of members m_i.
+    rows : (M,) the neighborhood of each entry.
+    """
+
+    n_points: int
+    centers: Tensor
+    offsets: Tensor
+
+    @property
+    @abstractmethod
+    def members(self) -> Tensor: ...
+
+    @abstractmethod
+    def sum(self, v: Tensor) -> Tensor:
+        """S v: the sum of v (N x ...) over each neighborhood (n x ...). Differentiable."""
+
+    @abstractmethod
+    def spread(self, u: Tensor) -> Tensor:
+        """S' u: for each point the sum of u (n x ...) over the neighborhoods that hold it (N x ...)."""
+
+    @abstractmethod
+    def select(self, index: Tensor | list[int] | slice) -> BaseNeighborhoods:
+        """The chosen neighborhoods only (indices, a mask or a slice), over the same points."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same neighborhoods on another device."""
+        moved = object.__new__(type(self))
+        # Tensors move, those already derived included; what else was derived is made anew when asked for.
+        moved.__dict__ = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        moved.n_points = self.n_points
+        return moved
+
+    def __len__(self) -> int:
+        return len(self.centers)
+
+    @property
+    def device(self) -> torch.device:
+        return self.centers.device
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        return self.offsets.diff()
+
+    @cached_property
+    def rows(self) -> Tensor:
+        return torch.repeat_interleave(torch.arange(len(self), device=self.device), self.sizes)
+
+    @cached_property
+    def coverage(self) -> Tensor:
+        """N-bar = S' (1/m), (N,): how much of a neighborhood each point makes up, summed over all of them."""
+        return self.spread(1.0 / self.sizes.double())
+
+    @cached_property
+    def by_point(self) -> tuple[Tensor, Tensor]:
+        """The entries ordered by their point (M,), and where each point's entries start (N + 1,)."""
+        counts = torch.bincount(self.members, minlength=self.n_points)
+        return torch.argsort(self.members, stable=True), torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+
+    def members_of(self, i: int) -> Tensor:
+        """The points of neighborhood i."""
+        i = range(len(self))[i]
+        return self.members[self.offsets[i] : self.offsets[i + 1]]
+
+    def sum_members(self, w: Tensor) -> Tensor:
+        """Sum values given per entry (M x ...) over each neighborhood (n x ...). Differentiable."""
+        self._require_rows(w, len(self.members), "entries")
+        return w.new_zeros(len(self), *w.shape[1:]).index_add(0, self.rows, w)
+
+    def spread_members(self, w: Tensor) -> Tensor:
+        """Sum values given per entry (M x ...) over the entries of each point (N x ...). Differentiable."""
+        self._require_rows(w, len(self.members), "entries")
+        return w.new_zeros(self.n_points, *w.shape[1:]).index_add(0, self.members, w)
+
+    def _require_rows(self, values: Tensor, count: int, what: str) -> None:
+        if values.ndim == 0 or len(values) != count:
+            raise InputError(
+                f"There must be one row for each of the {count} {what}. Got a tensor of shape {tuple(values.shape)}."
+            )
+
+    def _index(self, index: Tensor | list[int] | slice) -> Tensor:
+        """Indices of the chosen neighborhoods, checked."""
+        n = len(self)
+        if isinstance(index, slice):
+            chosen = torch.arange(n, device=self.device)[index]
+        else:
+            chosen = torch.as_tensor(index, device=self.device)
+            if chosen.dtype == torch.bool:
+                self._require_rows(chosen, n, "neighborhoods")
+                chosen = chosen.nonzero().flatten()
+        if chosen.ndim != 1 or not len(chosen) or chosen.is_floating_point():
+            raise InputError(
+                "A selection must name at least one neighborhood, by indices, a mask or a slice. "
+                f"Got {chosen.dtype} of shape {tuple(chosen.shape)}."
+            )
+        _require_range(chosen, n, "index", "neighborhoods")
+        return chosen.long()
+
+    def __repr__(self) -> str:
+        sizes = self.sizes.double()
+        return (
+            f"{type(self).__name__}({len(self)} neighborhoods over {self.n_points} points; "
+            f"sizes {int(sizes.min())} to {int(sizes.max())}, median {float(sizes.median()):g})"
+        )
+
+
+@final
+class Neighborhoods(BaseNeighborhoods):
+    """Ragged neighborhoods in compressed rows: `members` and `offsets` as in a CSR matrix.
+
+    Most users call a builder instead: `nearest`, `within`, `from_lists`, `from_pairs`, `sampled`.
+
+    Parameters
+    ----------
+    members : (M,) point of each entry; no point twice in one neighborhood.
+    offsets : (n + 1,) rising from 0 to M; no neighborhood is empty.
+    centers : (n,) the point that each neighborhood belongs to; it need not be among its members.
+    n_points : the number of points N.
+    """
+
+    def __init__(self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> None:
+        self._members, self.offsets, self.centers = (
+            torch.as_tensor(v, dtype=torch.long).flatten() for v in (members, offsets, centers)
+        )
+        self.n_points = int(n_points)
+        n, m = len(self.centers), len(self._members)
+        if not n or len(self.offsets) != n + 1 or self.offsets[0] != 0 or self.offsets[-1] != m:
+            raise InputError(
+                "`offsets` must rise from 0 to the number of entries, one more than there are centers, and there "
+                f"must be at least one neighborhood. Got {len(self.offsets)} offsets for {n} centers and {m} entries."
+            )
+        empty = (self.offsets.diff() <= 0).nonzero().flatten()
+        if len(empty):
+            raise InputError(
+                f"Every neighborhood must have at least one member. Neighborhood {int(empty[0])} has none "
+                f"({len(empty)} of {n} are empty); leave them out, or add the center itself."
+            )
+        _require_range(self._members, self.n_points, "member", "points")
+        _require_range(self.centers, self.n_points, "center", "points")
+        entries = torch.sort(self.rows * self.n_points + self._members).values
+        twice = (entries[1:] == entries[:-1]).nonzero().flatten()
+        if len(twice):
+            i, j = divmod(int(entries[twice[0]]), self.n_points)
+            raise InputError(
+                f"A point may be in a neighborhood only once. Point {j} is twice in neighborhood {i}; "
+                "remove the repetition, e.g. with `torch.unique`."
+            )
+
+    @property
+    def members(self) -> Tensor:
+        return self._members
+
+    def sum(self, v: Tensor) -> Tensor:
+        self._require_rows(v, self.n_points, "points")
+        return self.sum_members(v[self._members])
+
+    def spread(self, u: Tensor) -> Tensor:
+        self._require_rows(u, len(self), "neighborhoods")
+        return self.spread_members(u[self.rows])
+
+    def select(self, index: Tensor | list[int] | slice) -> Neighborhoods:
+        chosen = self._index(index)
+        sizes = self.sizes[chosen]
+        offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        shift = torch.repeat_interleave(self.offsets[chosen] - offsets[:-1], sizes)
+        entries = torch.arange(int(offsets[-1]), device=self.device) + shift
+        result = Neighborhoods.__new__(Neighborhoods)  # no checks: the parts have passed them
+        result._members, result.offsets = self._members[entries], offsets
+        result.centers, result.n_points = self.centers[chosen], self.n_points
+        return result
+
+
+@final
+class Windows(BaseNeighborhoods):
+    """Neighborhoods that are ranges of consecutive points, as in a time series; built by `windows`.
+
+    Nothing is stored but the ends of the ranges: sums are differences of running sums, taken in float64, so
+    `sum` and `spread` cost the same for every radius. `members` and `rows` are made when somebody asks.
+
+    Parameters
+    ----------
+    lower, upper : (n,) neighborhood i holds the points lower[i] .. upper[i] - 1.
+    centers : (n,) the point that each neighborhood belongs to.
+    n_points : the number of points N.
+    """
+
+    def __init__(self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int) -> None:
+        self.lower, self.upper, self.centers = (
+            torch.as_tensor(v, dtype=torch.long).flatten() for v in (lower, upper, centers)
+        )
+        self.n_points = int(n_points)
+        if not len(self.centers) == len(self.lower) == len(self.upper) > 0:
+            raise InputError(
+                "`lower`, `upper` and `centers` must be equally long and not empty. "
+                f"Got {len(self.lower)}, {len(self.upper)} and {len(self.centers)}."
+            )
+        if (self.upper <= self.lower).any():
+            raise InputError("Every window must hold at least one point: `lower` must be below `upper`.")
+        _require_range(self.lower, self.n_points, "lower end", "points")
+        _require_range(self.upper - 1, self.n_points, "last member", "points")
+        _require_range(self.centers, self.n_points, "center", "points")
+        sizes = self.upper - self.lower
+        self.offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+    @cached_property
+    def members(self) -> Tensor:  # type: ignore[override]
+        shift = torch.repeat_interleave(self.lower - self.offsets[:-1], self.sizes)
+        return torch.arange(int(self.offsets[-1]), device=self.device) + shift
+
+    def sum(self, v: Tensor) -> Tensor:
+        self._require_rows(v, self.n_points, "points")
+        running = _running_sum(v)
+        return (running[self.upper] - running[self.lower]).to(v.dtype)
+
+    def spread(self, u: Tensor) -> Tensor:
+        # The transpose of a difference of running sums is a running sum of differences.
+        self._require_rows(u, len(self), "neighborhoods")
+        steps = torch.zeros(self.n_points + 1, *u.shape[1:], dtype=torch.float64, device=u.device)
+        steps = steps.index_add(0, self.lower, u.double()).index_add(0, self.upper, -u.double())
+        return steps.cumsum(0)[:-1].to(u.dtype)
+
+    def select(self, index: Tensor | list[int] | slice) -> Windows:
+        chosen = self._index(index)
+        return Windows(self.lower[chosen], self.upper[chosen], self.centers[chosen], self.n_points)
+
+
+def _running_sum(v: Tensor) -> Tensor:
+    """0, v_0, v_0 + v_1, ... in float64."""
+    return torch.cat([v.new_zeros(1, *v.shape[1:], dtype=torch.float64), v.cumsum(0, dtype=torch.float64)])
+
+
+def _require_range(values: Tensor, bound: int, what: str, among: str) -> None:
+    outside = ((values < 0) | (values >= bound)).nonzero().flatten()
+    if len(outside):
+        raise InputError(
+            f"Every {what} must lie between 0 and {bound - 1}, since there are {bound} {among}. "
+            f"Got {int(values[outside[0]])} at position {int(outside[0])}."
+        )

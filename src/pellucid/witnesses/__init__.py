@@ -1,0 +1,20 @@
+"""Families of witnesses and their fitted members."""
+
+from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.custom import BestOf, fit_each
+from pellucid.witnesses.linear import ConstantFamily, LinearFamily, lag_names, lagged
+from pellucid.witnesses.tree import TreeFamily, effective_depth
+
+__all__ = [
+    "BestOf",
+    "ConstantFamily",
+    "LinearFamily",
+    "TreeFamily",
+    "Witness",
+    "WitnessFamily",
+    "Witnesses",
+    "effective_depth",
+    "fit_each",
+    "lag_names",
+    "lagged",
+]

@@ -1,0 +1,201 @@
+"""Least squares on every neighborhood in one compiled call.
+
+Written for many small problems: the second moments of a neighborhood are gathered about a nearby reference
+point, so that nothing is lost to a large offset, and the normal equations are solved by Cholesky. Numbers
+are float64 throughout.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# A column that the columns before it explain up to this share (its pivot, relative to its own square) is
+# left to the SVD: normal equations would lose more than half of the digits.
+DEPENDENT = 1e-10
+
+# Sliding windows: moments are updated by the points that enter and leave, and gathered afresh at every
+# neighborhood whose number is a multiple of this, which keeps the reference nearby and rounding errors from
+# piling up. Threads start at such multiples too, so their number does not change the result.
+REFRESH = 64
+
+# A residual below this share of the total is recomputed member by member: differences of moments would not
+# resolve it.
+CLOSE_FIT = 1e-6
+
+
+# Neighborhoods are solved side by side, this many at once, in the lanes of the processor's vector registers.
+LANES = 8
+
+
+@njit(cache=True, nogil=True)
+def _cholesky_solve(a, b, solved):
+    """Solve a t = b in place, lane by lane, for a (P x P x LANES, lower triangle) and b (P x K x LANES).
+
+    A zero on the diagonal marks a column without variation, which gets the coefficient zero; where a column
+    depends on those before it, `solved` becomes False.
+    """
+    p, k = b.shape[:2]
+    scale = np.empty(LANES)
+    for i in range(p):
+        scale[:] = a[i, i]
+        for j in range(i):
+            for r in range(j):
+                for w in range(LANES):
+                    a[i, j, w] -= a[i, r, w] * a[j, r, w]
+            for w in range(LANES):
+                a[i, j, w] *= a[j, j, w]
+                a[i, i, w] -= a[i, j, w] * a[i, j, w]
+        for w in range(LANES):
+            regular = a[i, i, w] > DEPENDENT * scale[w]
+            solved[w] &= regular or scale[w] == 0.0
+            # The reciprocal, so that the substitutions only multiply.
+            a[i, i, w] = 1.0 / np.sqrt(a[i, i, w]) if regular else 0.0
+    for i in range(p):
+        for j in range(i):
+            for c in range(k):
+                for w in range(LANES):
+                    b[i, c, w] -= a[i, j, w] * b[j, c, w]
+        for c in range(k):
+            for w in range(LANES):
+                b[i, c, w] *= a[i, i, w]
+    for i in range(p - 1, -1, -1):
+        for j in range(i + 1, p):
+            for c in range(k):
+                for w in range(LANES):
+                    b[i, c, w] -= a[j, i, w] * b[j, c, w]
+        for c in range(k):
+            for w in range(LANES):
+                b[i, c, w] *= a[i, i, w]
+
+
+@njit(cache=True, nogil=True)
+def _add(x, f, point, sign, reference, row, total, moments):
+    """Add (or with sign -1 take away) a point's first and second moments about the reference.
+
+    moments is (P + 1) x (P + K): rows of [x'x, x'f], and in the last row the squares of all columns.
+    """
+    p = x.shape[1]
+    for a in range(p):
+        row[a] = x[point, a] - reference[a]
+    for c in range(f.shape[1]):
+        row[p + c] = f[point, c] - reference[p + c]
+    for a in range(p):
+        weight = sign * row[a]
+        for b in range(len(row)):
+            moments[a, b] += weight * row[b]
+    for b in range(len(row)):
+        total[b] += sign * row[b]
+        moments[p, b] += sign * row[b] * row[b]
+
+
+@njit(cache=True, nogil=True)
+def _mean(x, f, members, mean):
+    p = x.shape[1]
+    mean[:] = 0.0
+    for j in members:
+        for a in range(p):
+            mean[a] += x[j, a]
+        for c in range(f.shape[1]):
+            mean[p + c] += f[j, c]
+    mean /= len(members)
+
+
+@njit(cache=True, nogil=True)
+def _is_constant(x, members, column):
+    first = x[members[0], column]
+    for j in members:
+        if x[j, column] != first:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _direct_residual(x, f, members, theta, offset):
+    total = 0.0
+    for j in members:
+        for c in range(f.shape[1]):
+            guess = offset[c]
+            for a in range(x.shape[1]):
+                guess += theta[a, c] * x[j, a]
+            total += (f[j, c] - guess) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def solve_range(
+    x, f, members, offsets, sliding, ridge, intercept, begin, end, coefficients, intercepts, residuals, solved
+):
+    """Fit the neighborhoods begin..end-1.
+
+    Writes coefficients (n x P x K), intercepts (n x K), the mean squared residuals (n) and `solved` (n),
+    False where the columns are too dependent. `sliding` promises that members are consecutive points.
+    """
+    p, k = x.shape[1], f.shape[1]
+    reference, row, total = np.zeros(p + k), np.empty(p + k), np.empty(p + k)
+    moments = np.empty((p + 1, p + k))
+    means = np.zeros((p + k, LANES))
+    gram, right, theta = np.empty((p, p, LANES)), np.empty((p, k, LANES)), np.empty((p, k, LANES))
+    square = np.empty(LANES)
+    regular = np.empty(LANES, dtype=np.bool_)
+    low = high = 0
+    for block in range(begin, end, LANES):
+        lanes = min(LANES, end - block)
+        if lanes < LANES:  # idle lanes solve a harmless problem
+            gram[:] = 0.0
+            right[:] = 0.0
+        for w in range(lanes):
+            i = block + w
+            own = members[offsets[i] : offsets[i + 1]]
+            first, last = own[0], own[-1] + 1
+            if sliding and i % REFRESH and low <= first < high <= last:
+                for j in range(high, last):
+                    _add(x, f, j, 1.0, reference, row, total, moments)
+                for j in range(low, first):
+                    _add(x, f, j, -1.0, reference, row, total, moments)
+            else:
+                if intercept:
+                    _mean(x, f, own, reference)
+                total[:] = 0.0
+                moments[:] = 0.0
+                for j in own:
+                    _add(x, f, j, 1.0, reference, row, total, moments)
+            low, high = first, last
+            # Moments about the mean: subtract total total' / m.
+            shift = 1.0 / len(own) if intercept else 0.0
+            for a in range(p):
+                for b in range(a + 1):
+                    gram[a, b, w] = moments[a, b] - shift * total[a] * total[b]
+                for c in range(k):
+                    right[a, c, w] = moments[a, p + c] - shift * total[a] * total[p + c]
+                if intercept and gram[a, a, w] <= 1e-12 * moments[a, a] and _is_constant(x, own, a):
+                    gram[a, : a + 1, w] = 0.0  # exactly, whatever rounding says
+                    right[a, :, w] = 0.0
+                gram[a, a, w] += ridge
+            square[w] = 0.0
+            for c in range(k):
+                square[w] += moments[p, p + c] - shift * total[p + c] ** 2
+            for a in range(p + k):
+                means[a, w] = reference[a] + shift * total[a]
+
+        theta[:] = right
+        regular[:] = True
+        _cholesky_solve(gram, theta, regular)
+
+        for w in range(lanes):
+            i = block + w
+            solved[i] = regular[w]
+            residual = square[w]
+            for c in range(k):
+                offset = means[p + c, w]
+                for a in range(p):
+                    slope = theta[a, c, w]
+                    coefficients[i, a, c] = slope
+                    offset -= slope * means[a, w]
+                    # With (G + ridge I) theta = b: |f - X theta|^2 = f'f - theta'b - ridge theta'theta.
+                    residual -= slope * (right[a, c, w] + ridge * slope)
+                intercepts[i, c] = offset
+            own = members[offsets[i] : offsets[i + 1]]
+            if residual <= CLOSE_FIT * square[w]:
+                residual = _direct_residual(x, f, own, coefficients[i], intercepts[i])
+            residuals[i] = residual / len(own)

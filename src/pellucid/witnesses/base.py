@@ -1,0 +1,186 @@
+"""The contract of witnesses: a family responds to the predictor with one fitted witness per neighborhood."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+
+
+class WitnessFamily(ABC):
+    """A set of simple functions that witnesses are chosen from.
+
+    A family holds settings only. Its one duty is the best response: for every neighborhood the member of
+    the family that is closest to the predictor there. Nothing needs to be differentiable. A family of your
+    own takes any fitting routine:
+
+    >>> import pellucid as pl
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> class NeighborFamily(pl.WitnessFamily):
+    ...     def best_response(self, x, f, hoods):
+    ...         def fit(x, f):
+    ...             return KNeighborsRegressor(n_neighbors=1).fit(x, f).predict
+    ...         return pl.fit_each(fit, x, f, hoods)
+    """
+
+    @abstractmethod
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnesses:
+        """Fit a witness on every neighborhood.
+
+        Parameters
+        ----------
+        x : (N, P) features that the witnesses read.
+        f : (N, K) predictions to be witnessed, a constant: no gradient flows through a best response.
+        hoods : n neighborhoods over the N points.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Witness(ABC):
+    """One fitted witness: print it to read it, call it to predict."""
+
+    center: int
+    """The point that its neighborhood belongs to."""
+    size: int
+    """The number of members that it was fitted on."""
+    rmse: float
+    """Root mean squared error between witness and predictor over the members and outputs."""
+    feature_names: list[str]
+    output_names: list[str]
+
+    @abstractmethod
+    def predict(self, x: Tensor) -> Tensor:
+        """Values (L, K) at new points x (L, P)."""
+
+    @abstractmethod
+    def text(self, *, decimals: int = 3) -> str:
+        """The function as a person would write it."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What makes up the function, in plain lists and numbers."""
+
+    def __call__(self, x: Any) -> Tensor:
+        points = _checks.table(x, "x")
+        if points.shape[1] != len(self.feature_names):
+            raise InputError(
+                f"The witness reads {len(self.feature_names)} features. Got {points.shape[1]} columns; pass the "
+                "same features, in the same order, that it was fitted on."
+            )
+        return self.predict(points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, ready for JSON."""
+        return {
+            "center": self.center,
+            "size": self.size,
+            "rmse": self.rmse,
+            "features": self.feature_names,
+            "outputs": self.output_names,
+            **self.parameters(),
+        }
+
+    def __str__(self) -> str:
+        members = "1 member" if self.size == 1 else f"{self.size} members"
+        return f"{self.text()}\n  around point {self.center}: {members}, rmse {self.rmse:.3g} from the predictor"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Witnesses(ABC):
+    """The fitted witnesses of all neighborhoods, and the predictions that they respond to.
+
+    Indexing gives one readable `Witness`. All values are constants: no gradient flows through them.
+    """
+
+    x: Tensor = field(repr=False)
+    """(N, P) features."""
+    f: Tensor = field(repr=False)
+    """(N, K) predictions that the witnesses respond to."""
+    hoods: BaseNeighborhoods
+    feature_names: list[str] | None = None
+    output_names: list[str] | None = None
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Any:
+        """The fitted numbers of all witnesses."""
+
+    @abstractmethod
+    def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        """Value (L, K) of witness which[l] at x[l], for which (L,) and x (L, P)."""
+
+    @abstractmethod
+    def witness(self, i: int, **common: Any) -> Witness:
+        """Witness i alone; `common` are the fields that every `Witness` has."""
+
+    def at_centers(self) -> Tensor:
+        """(n, K) the value of each witness at the center of its own neighborhood."""
+        which = torch.arange(len(self), device=self.f.device)
+        return self.evaluate(which, self.x[self.hoods.centers]).to(self.f)
+
+    def at_members(self) -> Tensor:
+        """(M, K) the value of each witness at each of its members, in the order of `hoods.members`."""
+        return self.evaluate(self.hoods.rows, self.x[self.hoods.members]).to(self.f)
+
+    def consensus(self) -> Tensor:
+        """(N, K) what the witnesses that cover a point say of it on average, weighted by 1/m_i:
+
+            c_j = [sum_i S_ij g_i(x_j) / m_i] / N-bar_j,   N-bar = S'(1/m);
+
+        where no neighborhood covers a point, its own prediction.
+        """
+        coverage = self.hoods.coverage[:, None]
+        return torch.where(coverage > 0, self.pull() / coverage, self.f.double()).to(self.f)
+
+    def pull(self) -> Tensor:
+        """(N, K) the numerator of the consensus: sum_i S_ij g_i(x_j) / m_i, in float64."""
+        shares = self.at_members().double() / self.hoods.sizes[self.hoods.rows, None]
+        return self.hoods.spread_members(shares)
+
+    def deviations(self, deviation: Deviation = squared_error) -> Tensor:
+        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)) for the predictions that the witnesses respond to."""
+        distances = deviation(self.f[self.hoods.members], self.at_members())
+        return self.hoods.sum_members(distances) / self.hoods.sizes
+
+    def named(self, features: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Self:
+        """The same witnesses with names to print: one for each feature and each output."""
+        return replace(
+            self,
+            feature_names=_checks.names(features, self._feature_names(), "features"),
+            output_names=_checks.names(outputs, self._output_names(), "outputs"),
+        )
+
+    def __len__(self) -> int:
+        return len(self.hoods)
+
+    def __getitem__(self, i: int) -> Witness:
+        i = range(len(self))[i]
+        members = self.hoods.members_of(i)
+        values = self.evaluate(torch.full_like(members, i), self.x[members]).double()
+        return self.witness(
+            i,
+            center=int(self.hoods.centers[i]),
+            size=len(members),
+            rmse=float((values - self.f[members].double()).square().mean().sqrt()),
+            feature_names=self._feature_names(),
+            output_names=self._output_names(),
+        )
+
+    def __iter__(self) -> Iterator[Witness]:
+        return (self[i] for i in range(len(self)))
+
+    def _feature_names(self) -> list[str]:
+        return self.feature_names or [f"x{a}" for a in range(self.x.shape[1])]
+
+    def _output_names(self) -> list[str]:
+        count = self.f.shape[1]
+        return self.output_names or (["f"] if count == 1 else [f"f{k}" for k in range(count)])

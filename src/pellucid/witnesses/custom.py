@@ -1,0 +1,142 @@
+"""Witnesses from anybody's fitting routine, and the best of several families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+
+Predict: TypeAlias = Callable[[Any], Any]
+Fit: TypeAlias = Callable[[Any, Any], Predict]
+
+
+def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnesses:
+    """Fit a function on each neighborhood in turn.
+
+    `fit(x_i, f_i)` gets the members' features (m, P) and predictions (m, K) as NumPy arrays, which is what
+    scikit-learn takes, and returns a function that predicts (L, K) or, for one output, (L,) at new features
+    (L, P). Whatever has a `__str__` of its own prints as that.
+    """
+    x, f = _checks.points(x, f, hoods)
+    features, values = x.detach().cpu().numpy(), f.detach().cpu().numpy()
+    own = [members.cpu().numpy() for members in hoods.members.split(hoods.sizes.tolist())]
+    return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=[fit(features[m], values[m]) for m in own])
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionWitnesses(Witnesses):
+    """Witnesses that are arbitrary Python functions."""
+
+    functions: list[Predict] = field(repr=False)
+
+    @property
+    def parameters(self) -> list[Predict]:
+        """The functions themselves."""
+        return self.functions
+
+    def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
+        order = torch.argsort(which, stable=True)
+        values, counts = torch.unique_consecutive(which[order], return_counts=True)
+        for i, rows in zip(values.tolist(), order.split(counts.tolist()), strict=True):
+            result[rows] = _call(self.functions[i], x[rows], self.f.shape[1]).to(result)
+        return result
+
+    def witness(self, i: int, **common: Any) -> FunctionWitness:
+        return FunctionWitness(function=self.functions[i], **common)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionWitness(Witness):
+    """One arbitrary function."""
+
+    function: Predict
+
+    def predict(self, x: Tensor) -> Tensor:
+        return _call(self.function, x, len(self.output_names))
+
+    def text(self, *, decimals: int = 3) -> str:
+        # A bound method (scikit-learn's `predict`) speaks through the object that it belongs to.
+        return f"{', '.join(self.output_names)} = {getattr(self.function, '__self__', self.function)}"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": "function", "function": str(getattr(self.function, "__self__", self.function))}
+
+
+def _call(function: Predict, x: Tensor, outputs: int) -> Tensor:
+    values = torch.as_tensor(function(x.detach().cpu().numpy())).double()
+    if values.ndim == 1 and outputs == 1:
+        values = values[:, None]
+    if values.shape != (len(x), outputs):
+        raise InputError(
+            f"A witness must predict one row per point and one column per output, {(len(x), outputs)}. "
+            f"Got {tuple(values.shape)} from {function!r}."
+        )
+    _checks.finite(values, "the witness's prediction")
+    return values
+
+
+@final
+class BestOf(WitnessFamily):
+    """Several families, and for each neighborhood the witness that deviates least (the first, if equal).
+
+    The union of the families is a family itself, so every game can be played with it.
+
+    Parameters
+    ----------
+    families : the families to choose from.
+    deviation : the measure of the choice; give it the game's own deviation.
+    """
+
+    def __init__(self, *families: WitnessFamily, deviation: Deviation = squared_error) -> None:
+        if not families or not all(isinstance(family, WitnessFamily) for family in families):
+            raise InputError(f"`BestOf` takes one or more witness families. Got {families!r}.")
+        self.families, self.deviation = families, deviation
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> ChosenWitnesses:
+        candidates = [family.best_response(x, f, hoods) for family in self.families]
+        deviations = torch.stack([c.deviations(self.deviation) for c in candidates])
+        first = candidates[0]
+        return ChosenWitnesses(
+            x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0)
+        )
+
+    def __repr__(self) -> str:
+        return f"BestOf({', '.join(map(repr, self.families))}, deviation={self.deviation.__name__})"
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChosenWitnesses(Witnesses):
+    """For each neighborhood one of several fitted witnesses."""
+
+    candidates: list[Witnesses] = field(repr=False)
+    choice: Tensor = field(repr=False)
+    """(n,) which candidate each neighborhood chose."""
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The parameters of each candidate; `choice` tells which apply."""
+        return [candidate.parameters for candidate in self.candidates]
+
+    def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
+        for k, candidate in enumerate(self.candidates):
+            rows = self.choice[which] == k
+            if rows.any():
+                result[rows] = candidate.evaluate(which[rows], x[rows]).double()
+        return result
+
+    def witness(self, i: int, **common: Any) -> Witness:
+        return self.candidates[int(self.choice[i])].witness(i, **common)

@@ -1,0 +1,233 @@
+"""Linear witnesses: constant, linear, ridge, and autoregressive by way of lagged features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid._threads import run_chunks
+from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods, Windows
+from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+
+# Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
+_MANY_FEATURES = 64
+# Numbers that one batch of LAPACK problems may hold: 32 MB.
+_BATCH = 2**22
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LinearFamily(WitnessFamily):
+    """g(x) = theta' x + theta_0, fitted by least squares with an optional ridge:
+
+        min_theta  sum_j S_ij |f_j - theta' x_j - theta_0|^2 + ridge |theta|^2.
+
+    With ridge 0 it is the minimum-norm solution, also where a neighborhood is degenerate. The intercept
+    theta_0 is never penalised.
+    """
+
+    ridge: float = 0.0
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        _checks.at_least(self.ridge, 0, "ridge", "LinearFamily")
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
+        x, f = _checks.points(x, f, hoods)
+        coefficients, intercepts, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
+        return LinearWitnesses(
+            x=x, f=f.detach(), hoods=hoods, coefficients=coefficients, intercepts=intercepts, residuals=residuals
+        )
+
+
+@final
+@dataclass(frozen=True)
+class ConstantFamily(WitnessFamily):
+    """g(x) = theta_0: the mean of the predictions. Features are not read."""
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
+        x, f = _checks.points(x, f, hoods)
+        values = f.detach().double()
+        reference = values.mean(0)  # running sums of small numbers are more exact
+        intercepts = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
+        coefficients = intercepts.new_zeros(len(hoods), x.shape[1], f.shape[1])
+        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, coefficients=coefficients, intercepts=intercepts)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinearWitnesses(Witnesses):
+    """Fitted linear functions, in float64."""
+
+    coefficients: Tensor = field(repr=False)
+    """(n, P, K)."""
+    intercepts: Tensor = field(repr=False)
+    """(n, K)."""
+    residuals: Tensor | None = field(default=None, repr=False)
+    """(n,) mean squared residual on each neighborhood, where the fit gave it."""
+
+    @property
+    def parameters(self) -> Tensor:
+        """(n, 1 + P, K): the intercept, then a coefficient for each feature."""
+        return torch.cat([self.intercepts[:, None], self.coefficients], dim=1)
+
+    def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        result = self.intercepts[which]
+        step = max(1, _BATCH // max(1, self.coefficients[0].numel()))
+        for start in range(0, len(which), step):
+            part = slice(start, start + step)
+            result[part] += torch.bmm(x[part].double()[:, None], self.coefficients[which[part]])[:, 0]
+        return result
+
+    def pull(self) -> Tensor:
+        # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: no sum over
+        # entries, so the symmetric game costs what the asymmetric one costs.
+        _, p, k = self.coefficients.shape
+        shares = self.parameters.flatten(1) / self.hoods.sizes[:, None]
+        spread = self.hoods.spread(shares).reshape(-1, 1 + p, k)
+        return spread[:, 0] + torch.bmm(self.x.double()[:, None], spread[:, 1:])[:, 0]
+
+    def deviations(self, deviation: Deviation = squared_error) -> Tensor:
+        if deviation is squared_error and self.residuals is not None:
+            return self.residuals.to(self.f)
+        return super().deviations(deviation)
+
+    def witness(self, i: int, **common: Any) -> LinearWitness:
+        return LinearWitness(coefficients=self.coefficients[i].cpu(), intercept=self.intercepts[i].cpu(), **common)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinearWitness(Witness):
+    """One linear function of named features."""
+
+    coefficients: Tensor
+    """(P, K)."""
+    intercept: Tensor
+    """(K,)."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        return x.double() @ self.coefficients + self.intercept
+
+    def text(self, *, decimals: int = 3) -> str:
+        return "\n".join(
+            f"{name} = {self._terms(k, decimals)}" for k, name in enumerate(self.output_names)
+        )
+
+    def _terms(self, k: int, decimals: int) -> str:
+        text = f"{float(self.intercept[k]):.{decimals}f}"
+        for name, weight in zip(self.feature_names, self.coefficients[:, k].tolist(), strict=True):
+            if weight:
+                text += f" {'-' if weight < 0 else '+'} {abs(weight):.{decimals}f} {name}"
+        return text
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "kind": "linear",
+            "intercept": self.intercept.tolist(),
+            "coefficients": self.coefficients.tolist(),
+        }
+
+
+def lagged(series: Any, *, order: int) -> Tensor:
+    """Features of an autoregressive witness of the given order.
+
+    Position t of a series x_1..x_T with c channels gets [x_t, x_{t-1}, ..., x_{t-order+1}], so a linear
+    witness on them is sum_k theta_{k+1} x_{t-k} + theta_0 with full c x c matrices. The first order - 1
+    positions have no complete history and no row.
+
+    Parameters
+    ----------
+    series : (T, c), or (B, T, c) for B series of equal length.
+    order : the number K >= 1 of past values.
+
+    Returns
+    -------
+    (T - order + 1, order * c), or (B, T - order + 1, order * c).
+    """
+    values = torch.as_tensor(series)
+    if values.ndim not in (2, 3):
+        raise InputError(
+            f"`series` must have shape (time, channels) or (batch, time, channels). Got {tuple(values.shape)}."
+        )
+    length = values.shape[-2]
+    if not isinstance(order, int) or not 1 <= order <= length:
+        raise InputError(f"`order` must be a whole number between 1 and the {length} time steps. Got {order!r}.")
+    return torch.cat([values[..., order - 1 - k : length - k, :] for k in range(order)], dim=-1)
+
+
+def lag_names(channels: Sequence[str], *, order: int) -> list[str]:
+    """Names for the columns of `lagged`: each channel with how many steps ago it was.
+
+    >>> lag_names(["left", "right"], order=2)
+    ['left[t]', 'right[t]', 'left[t-1]', 'right[t-1]']
+    """
+    return [f"{name}[t{-k if k else ''}]" for k in range(order) for name in channels]
+
+
+def _least_squares(
+    x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridge: float, intercept: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Coefficients (n, P, K), intercepts (n, K) and mean squared residuals (n,), all float64."""
+    from pellucid.witnesses._linear_kernel import REFRESH, solve_range
+
+    n, p, k = len(hoods), x.shape[1], f.shape[1]
+    features, values = (np.ascontiguousarray(v.detach().double().cpu().numpy()) for v in (x, f))
+    members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
+    coefficients, intercepts, residuals = np.zeros((n, p, k)), np.zeros((n, k)), np.zeros(n)
+    solved = np.zeros(n, dtype=bool)
+    if 0 < p <= _MANY_FEATURES:
+
+        def solve(begin: int, end: int) -> None:
+            solve_range(
+                features, values, members, offsets, isinstance(hoods, Windows), float(ridge), intercept,
+                begin, end, coefficients, intercepts, residuals, solved,
+            )  # fmt: skip
+
+        run_chunks(solve, offsets, torch.get_num_threads(), grain=REFRESH)
+    if not solved.all():
+        _solve_rest(features, values, members, offsets, ridge, intercept, solved, coefficients, intercepts, residuals)
+    device = f.device
+    return tuple(torch.from_numpy(v).to(device) for v in (coefficients, intercepts, residuals))  # type: ignore[return-value]
+
+
+def _solve_rest(features, values, members, offsets, ridge, intercept, solved, coefficients, intercepts, residuals):  # type: ignore[no-untyped-def]
+    """Fit the neighborhoods that the compiled kernel left: degenerate ones, and those with many features.
+
+    Neighborhoods of one size are stacked and solved together: by the m x m dual equations where a ridge
+    makes them regular and they are the smaller ones, and otherwise by singular values, dropping those that
+    are zero up to rounding: theta = V diag(s / (s^2 + ridge)) U' f.
+    """
+    rest = np.flatnonzero(~solved)
+    sizes = np.diff(offsets)[rest]
+    for m in np.unique(sizes):
+        group = rest[sizes == m]
+        step = max(1, _BATCH // (m * max(1, features.shape[1])))
+        for start in range(0, len(group), step):
+            part = group[start : start + step]
+            own = members[offsets[part][:, None] + np.arange(m)]  # (b, m)
+            x, f = torch.from_numpy(features[own]), torch.from_numpy(values[own])
+            x_mean = x.mean(1, keepdim=True) if intercept else torch.zeros_like(x[:, :1])
+            f_mean = f.mean(1, keepdim=True) if intercept else torch.zeros_like(f[:, :1])
+            if intercept:  # the mean of equal numbers is that number, whatever rounding says
+                x_mean = torch.where((x == x[:, :1]).all(1, keepdim=True), x[:, :1], x_mean)
+            x, f = x - x_mean, f - f_mean
+            if ridge > 0 and m < x.shape[2]:
+                dual = torch.linalg.solve(x @ x.mT + ridge * torch.eye(m, dtype=x.dtype), f)
+                theta = x.mT @ dual
+            else:
+                u, s, vt = torch.linalg.svd(x, full_matrices=False)
+                tiny = s[:, :1] * max(x.shape[1:]) * torch.finfo(x.dtype).eps if s.shape[1] else s
+                inverse = torch.where(s > tiny, s / (s.square() + ridge), 0.0)
+                theta = vt.mT @ (inverse[..., None] * (u.mT @ f))
+            coefficients[part] = theta.numpy()
+            intercepts[part] = (f_mean - x_mean @ theta)[:, 0].numpy()
+            residuals[part] = (f - x @ theta).square().sum(2).mean(1).numpy()

@@ -1,0 +1,181 @@
+"""Decision-tree witnesses, grown greedily for all neighborhoods in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+
+if TYPE_CHECKING:
+    from pellucid.witnesses._tree_kernel import Trees
+
+DepthRule: TypeAlias = Callable[[int], int]
+
+
+@final
+@dataclass(frozen=True)
+class effective_depth:  # noqa: N801 - used like a function: TreeFamily(depth=effective_depth())
+    """The depth max(ceil(log2 m) - 1 + delta, 1) for a neighborhood of m members.
+
+    With delta = 0 it is the deepest tree that m > 2 members still hold to account (m > 2^depth); lower delta
+    gives shallower trees.
+
+    >>> [effective_depth()(m) for m in (1, 2, 3, 4, 5, 59, 300)]
+    [1, 1, 1, 1, 2, 5, 8]
+    """
+
+    delta: int = 0
+
+    def __call__(self, m: int) -> int:
+        return max((m - 1).bit_length() - 1 + self.delta, 1)  # (m - 1).bit_length() = ceil(log2 m)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TreeFamily(WitnessFamily):
+    """Decision trees of bounded depth, grown greedily as scikit-learn's `DecisionTreeRegressor` grows them.
+
+    Each split is the best one for all outputs together; ties go to the lowest feature, then the lowest
+    threshold. Rows with x <= threshold go left. Fingerprints should be `bool` or `uint8`: one byte a bit.
+
+    Parameters
+    ----------
+    depth : an int >= 1, or a rule that gives the depth for m members, such as `effective_depth()`.
+    criterion : "squared" minimises sum_j |f_j - g(x_j)|^2, leaves predict the mean; "absolute" minimises
+        sum_j sum_k |f_jk - g(x_j)_k|, the total variation, leaves predict the median.
+    """
+
+    depth: int | DepthRule = effective_depth()
+    criterion: Literal["squared", "absolute"] = "squared"
+
+    def __post_init__(self) -> None:
+        if self.criterion not in ("squared", "absolute"):
+            raise InputError(f'`criterion` of TreeFamily must be "squared" or "absolute". Got {self.criterion!r}.')
+        if not callable(self.depth):
+            self._require_depth(self.depth)
+
+    def depth_for(self, m: int) -> int:
+        """The depth allowed for a neighborhood of m members."""
+        depth = self.depth(m) if callable(self.depth) else self.depth
+        self._require_depth(depth)
+        return depth
+
+    @staticmethod
+    def _require_depth(depth: Any) -> None:
+        if not isinstance(depth, int | np.integer) or depth < 1:
+            raise InputError(
+                "`depth` of TreeFamily must be a whole number >= 1, or a rule of m that gives one. "
+                f"Got {depth!r}; for a witness without splits use ConstantFamily()."
+            )
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> TreeWitnesses:
+        from pellucid.witnesses._tree_kernel import grow
+
+        x, f = _checks.points(x, f, hoods)
+        sizes, inverse = np.unique(hoods.sizes.cpu().numpy(), return_inverse=True)
+        depths = np.array([self.depth_for(int(m)) for m in sizes], dtype=np.int64)[inverse]
+        trees = grow(
+            _features(x),
+            np.ascontiguousarray(f.detach().double().cpu().numpy()),
+            hoods.members.cpu().numpy(),
+            hoods.offsets.cpu().numpy(),
+            depths,
+            self.criterion,
+            threads=torch.get_num_threads(),
+        )
+        return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeWitnesses(Witnesses):
+    """Fitted trees."""
+
+    trees: Trees = field(repr=False)
+
+    @property
+    def parameters(self) -> Trees:
+        """The flat arrays of all trees."""
+        return self.trees
+
+    def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        from pellucid.witnesses._tree_kernel import walk
+
+        leaves = walk(self.trees, which.cpu().numpy(), _features(x))
+        return torch.from_numpy(self.trees.value[leaves]).to(self.f.device)
+
+    def at_members(self) -> Tensor:
+        # Growing the trees has already told in which leaf each member is.
+        return torch.from_numpy(self.trees.value[self.trees.leaf]).to(self.f)
+
+    def witness(self, i: int, **common: Any) -> TreeWitness:
+        part = slice(*self.trees.node_offsets[i : i + 2].tolist())
+        fields = ("feature", "threshold", "left", "right", "value", "size")
+        return TreeWitness(nodes={name: getattr(self.trees, name)[part] for name in fields}, **common)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeWitness(Witness):
+    """One decision tree over named features."""
+
+    nodes: dict[str, np.ndarray]
+    """Arrays with one row per node, the root first: feature (-1 at leaves), threshold, left, right, value, size."""
+
+    @property
+    def depth(self) -> int:
+        """The number of splits on the longest path."""
+        return self._depth(0)
+
+    def _depth(self, node: int) -> int:
+        if self.nodes["feature"][node] < 0:
+            return 0
+        return 1 + max(self._depth(self.nodes["left"][node]), self._depth(self.nodes["right"][node]))
+
+    def path(self, x: Any) -> list[int]:
+        """The nodes that one point x (P,) passes, from the root to its leaf."""
+        row, nodes = torch.as_tensor(x).flatten().tolist(), self.nodes
+        path = [0]
+        while (feature := nodes["feature"][path[-1]]) >= 0:
+            side = "left" if row[feature] <= nodes["threshold"][path[-1]] else "right"
+            path.append(int(nodes[side][path[-1]]))
+        return path
+
+    def predict(self, x: Tensor) -> Tensor:
+        return torch.stack([torch.from_numpy(self.nodes["value"][self.path(row)[-1]]) for row in x])
+
+    def text(self, *, decimals: int = 3) -> str:
+        return "\n".join(self._lines(0, "", decimals))
+
+    def _lines(self, node: int, indent: str, decimals: int) -> list[str]:
+        feature, size = int(self.nodes["feature"][node]), int(self.nodes["size"][node])
+        if feature < 0:
+            values = zip(self.output_names, self.nodes["value"][node].tolist(), strict=True)
+            text = ", ".join(f"{name} = {value:.{decimals}f}" for name, value in values)
+            return [f"{indent}{text}  ({size} member{'s' if size > 1 else ''})"]
+        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.6g}"
+        return [
+            f"{indent}if {name} <= {threshold}:",
+            *self._lines(int(self.nodes["left"][node]), indent + "    ", decimals),
+            f"{indent}else:  # {name} > {threshold}",
+            *self._lines(int(self.nodes["right"][node]), indent + "    ", decimals),
+        ]
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": "tree", "nodes": {name: values.tolist() for name, values in self.nodes.items()}}
+
+
+def _features(x: Tensor) -> np.ndarray:
+    """Features in a form that the kernel reads: bytes for binary ones, otherwise floating point."""
+    kept = (torch.bool, torch.uint8, torch.float32, torch.float64)
+    values = x.detach().cpu()
+    return np.ascontiguousarray((values if values.dtype in kept else values.double()).numpy())

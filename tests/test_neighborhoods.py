@@ -1,0 +1,119 @@
+import pytest
+import torch
+from helpers import dense, random_hoods
+
+import pellucid as pl
+
+
+def both_kinds(generator):
+    windows = pl.windows([5, 1, 7], radius=2)
+    return [
+        random_hoods(6, 9, generator),
+        windows,
+        windows.select([12, 0, 3]),
+        pl.Windows(torch.tensor([2, 0]), torch.tensor([5, 1]), torch.tensor([0, 4]), 6),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_sum_and_spread_equal_dense_products_and_gradients(kind, shape, generator):
+    hoods = both_kinds(generator)[kind]
+    matrix = dense(hoods)
+    v = torch.randn(hoods.n_points, *shape, dtype=torch.float64, generator=generator, requires_grad=True)
+    u = torch.randn(len(hoods), *shape, dtype=torch.float64, generator=generator, requires_grad=True)
+    torch.testing.assert_close(hoods.sum(v), torch.einsum("ij,j...->i...", matrix, v))
+    torch.testing.assert_close(hoods.spread(u), torch.einsum("ij,i...->j...", matrix, u))
+    # The transpose: d <u, S v> / dv = S'u and d <v, S'u> / du = S v.
+    (by_v,) = torch.autograd.grad((u.detach() * hoods.sum(v)).sum(), v)
+    (by_u,) = torch.autograd.grad((v.detach() * hoods.spread(u)).sum(), u)
+    torch.testing.assert_close(by_v, torch.einsum("ij,i...->j...", matrix, u.detach()))
+    torch.testing.assert_close(by_u, torch.einsum("ij,j...->i...", matrix, v.detach()))
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_entries_agree_with_the_matrix(kind, generator):
+    hoods = both_kinds(generator)[kind]
+    matrix = dense(hoods)
+    assert hoods.sizes.tolist() == matrix.sum(1).int().tolist()
+    assert (hoods.offsets.diff() == hoods.sizes).all()
+    assert len(hoods.members) == len(hoods.rows) == int(hoods.offsets[-1])
+    assert (matrix[hoods.rows, hoods.members] == 1).all()
+    torch.testing.assert_close(hoods.coverage, matrix.T @ (1 / matrix.sum(1)))
+    order, starts = hoods.by_point
+    for j in range(hoods.n_points):
+        assert sorted(hoods.rows[order[starts[j] : starts[j + 1]]].tolist()) == matrix[:, j].nonzero().flatten().tolist()
+    w = torch.randn(len(hoods.members), 2, dtype=torch.float64, generator=generator)
+    by_entry = torch.zeros(len(hoods), hoods.n_points, 2, dtype=torch.float64)
+    by_entry[hoods.rows, hoods.members] = w
+    torch.testing.assert_close(hoods.sum_members(w), by_entry.sum(1))
+    torch.testing.assert_close(hoods.spread_members(w), by_entry.sum(0))
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_selection_takes_rows_of_the_matrix(kind, generator):
+    hoods = both_kinds(generator)[kind]
+    matrix = dense(hoods)
+    mask = torch.zeros(len(hoods), dtype=torch.bool)
+    mask[-1] = True
+    for index in ([1, 0], torch.tensor([1]), slice(0, 2), mask):
+        chosen = hoods.select(index)
+        torch.testing.assert_close(dense(chosen), matrix[index])
+        torch.testing.assert_close(chosen.centers, hoods.centers[index])
+        assert chosen.n_points == hoods.n_points
+        assert type(chosen) is type(hoods)
+
+
+def test_moving_between_devices_keeps_everything(generator):
+    for hoods in both_kinds(generator):
+        moved = hoods.to("meta")
+        assert moved.device.type == "meta"
+        assert (len(moved), moved.n_points) == (len(hoods), hoods.n_points)
+        torch.testing.assert_close(dense(hoods.to("cpu")), dense(hoods))
+
+
+def test_running_sums_of_float32_do_not_drift():
+    hoods = pl.windows([200_000], radius=1)
+    v = torch.full((200_000,), 1000.1)
+    torch.testing.assert_close(hoods.sum(v)[-2], torch.tensor(3000.3), rtol=1e-6, atol=0)
+
+
+def test_windows_never_cross_the_end_of_a_sequence():
+    hoods = pl.windows([3, 1, 4], radius=2)
+    ends = [(0, 3)] * 3 + [(3, 4)] + [(4, 7), (4, 8), (4, 8), (5, 8)]
+    assert list(zip(hoods.lower.tolist(), hoods.upper.tolist(), strict=True)) == ends
+    assert hoods.centers.tolist() == list(range(8))
+    assert pl.windows([4], radius=0).members.tolist() == [0, 1, 2, 3]
+
+
+def test_repr_tells_the_sizes():
+    assert repr(pl.windows([20] * 2, radius=9)) == (
+        "Windows(40 neighborhoods over 40 points; sizes 10 to 19, median 14)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pl.from_lists([[0], []]), "Neighborhood 1 has none"),
+        (lambda: pl.from_lists([[0, 5]], n_points=3), "Every member must lie between 0 and 2.*Got 5 at position 1"),
+        (lambda: pl.from_lists([[0, -1]]), "Every member must lie between.*Got -1"),
+        (lambda: pl.from_lists([[0]], centers=[4], n_points=2), "Every center must lie between 0 and 1"),
+        (lambda: pl.from_lists([[0], [1, 0, 1]]), "Point 1 is twice in neighborhood 1"),
+        (lambda: pl.from_lists([[0], [1]], centers=[0]), "one center for each of the 2 neighborhoods"),
+        (lambda: pl.from_lists([]), "at least one neighborhood"),
+        (lambda: pl.Neighborhoods(torch.tensor([0]), torch.tensor([0, 2]), torch.tensor([0]), 1), "`offsets` must rise"),
+        (lambda: pl.windows([3, 0], radius=1), "each of length >= 1"),
+        (lambda: pl.windows([3], radius=-1), "`radius` must be a whole number >= 0. Got -1"),
+        (lambda: pl.Windows([1], [1], [0], 3), "`lower` must be below `upper`"),
+        (lambda: pl.Windows([0], [4], [0], 3), "Every last member must lie between 0 and 2"),
+        (lambda: pl.Windows([0], [1, 2], [0], 3), "must be equally long"),
+        (lambda: pl.windows([3], radius=1).sum(torch.zeros(2)), "one row for each of the 3 points"),
+        (lambda: pl.windows([3], radius=1).spread(torch.zeros(4)), "one row for each of the 3 neighborhoods"),
+        (lambda: pl.windows([3], radius=1).select([3]), "Every index must lie between 0 and 2"),
+        (lambda: pl.windows([3], radius=1).select([]), "at least one neighborhood"),
+    ],
+)
+def test_bad_neighborhoods_say_what_must_hold(make, message):
+    with pytest.raises(pl.PellucidError, match=message):
+        make()

@@ -1,0 +1,188 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from helpers import best_linear, random_hoods
+from sklearn.linear_model import LinearRegression, Ridge
+
+import pellucid as pl
+
+
+def random_problem(generator, n_points=60, p=4, k=3, n=40, largest=20):
+    x = torch.randn(n_points, p, generator=generator, dtype=torch.float64)
+    f = torch.randn(n_points, k, generator=generator, dtype=torch.float64)
+    return x, f, random_hoods(n, n_points, generator, largest)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("windows", [True, False])
+def test_every_witness_equals_its_own_least_squares_fit(ridge, intercept, windows, generator):
+    x, f, hoods = random_problem(generator)
+    if windows:
+        hoods = pl.windows([25, 1, 2, 32], radius=7)
+    fitted = pl.LinearFamily(ridge=ridge, intercept=intercept).best_response(x, f, hoods)
+    for i in range(len(hoods)):
+        own = hoods.members_of(i)
+        theta, offset = best_linear(x[own], f[own], ridge, intercept)
+        np.testing.assert_allclose(fitted.coefficients[i], theta, atol=1e-9)
+        np.testing.assert_allclose(fitted.intercepts[i], offset, atol=1e-9)
+        residual = f[own].numpy() - x[own].numpy() @ theta - offset
+        np.testing.assert_allclose(fitted.deviations()[i], np.square(residual).sum(1).mean(), atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_ridge_agrees_with_scikit_learn(offset, generator):
+    x, f, hoods = random_problem(generator)
+    x = x + offset
+    fitted = pl.LinearFamily(ridge=1.0).best_response(x, f, hoods)
+    for i in range(len(hoods)):
+        own = hoods.members_of(i)
+        model = Ridge(alpha=1.0).fit(x[own], f[own])
+        np.testing.assert_allclose(fitted.coefficients[i].T, model.coef_, atol=1e-6)
+        np.testing.assert_allclose(fitted[i](x[own]), model.predict(x[own]), atol=1e-6)
+
+
+def test_windows_that_slide_over_a_long_trend_stay_exact():
+    t = torch.arange(3000, dtype=torch.float64)
+    x = torch.stack([t, torch.sin(t)], dim=1)
+    f = (1e6 + 3 * t + torch.cos(t / 7))[:, None]
+    hoods = pl.windows([3000], radius=9)
+    fitted = pl.LinearFamily().best_response(x, f, hoods)
+    for i in range(0, 3000, 97):
+        own = hoods.members_of(i)
+        theta, _ = best_linear(x[own], f[own])
+        np.testing.assert_allclose(fitted.coefficients[i], theta, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [3, 100])
+@pytest.mark.parametrize("windows", [True, False])
+def test_degenerate_neighborhoods_get_the_minimum_norm_solution(p, windows, generator):
+    x = torch.randn(30, p, generator=generator, dtype=torch.float64)
+    x[:, 1] = 2 * x[:, 0]  # dependent columns
+    x[:15, 2] = 0.1  # constant in some neighborhoods, and 0.1 has no exact mean in floating point
+    f = torch.randn(30, 2, generator=generator, dtype=torch.float64)
+    hoods = pl.windows([30], radius=3) if windows else random_hoods(20, 30, generator, 12)
+    fitted = pl.LinearFamily().best_response(x, f, hoods)
+    for i in range(len(hoods)):
+        own = hoods.members_of(i)
+        model = LinearRegression().fit(x[own], f[own])
+        np.testing.assert_allclose(fitted.coefficients[i].T, model.coef_, atol=1e-8)
+        np.testing.assert_allclose(fitted.intercepts[i], model.intercept_, atol=1e-8)
+
+
+def test_a_ridge_with_more_features_than_members_equals_scikit_learn(generator):
+    x = torch.randn(40, 200, generator=generator, dtype=torch.float64)
+    f = torch.randn(40, 2, generator=generator, dtype=torch.float64)
+    hoods = random_hoods(10, 40, generator, 12)
+    fitted = pl.LinearFamily(ridge=0.5).best_response(x, f, hoods)
+    for i in range(len(hoods)):
+        own = hoods.members_of(i)
+        model = Ridge(alpha=0.5).fit(x[own], f[own])
+        np.testing.assert_allclose(fitted.coefficients[i].T, model.coef_, atol=1e-9)
+
+
+def test_constant_witnesses_are_means(generator):
+    x, f, hoods = random_problem(generator)
+    fitted = pl.ConstantFamily().best_response(x, f, hoods)
+    for i in range(len(hoods)):
+        torch.testing.assert_close(fitted.intercepts[i], f[hoods.members_of(i)].mean(0))
+    assert not fitted.coefficients.any()
+
+
+def test_values_at_centers_members_and_in_consensus_follow_their_definitions(generator):
+    x, f, hoods = random_problem(generator)
+    for family in (pl.LinearFamily(ridge=0.1), pl.ConstantFamily(), pl.LinearFamily(intercept=False)):
+        fitted = family.best_response(x, f, hoods)
+
+        def g(i, j, fitted=fitted):
+            return x[j] @ fitted.coefficients[i] + fitted.intercepts[i]
+
+        consensus, share = torch.zeros_like(f), torch.zeros(len(f), 1, dtype=torch.float64)
+        for i in range(len(hoods)):
+            for j in hoods.members_of(i).tolist():
+                consensus[j] += g(i, j) / hoods.sizes[i]
+                share[j] += 1 / hoods.sizes[i]
+        consensus = torch.where(share > 0, consensus / share, f)
+        torch.testing.assert_close(fitted.consensus(), consensus)
+        centers = torch.stack([g(i, j) for i, j in enumerate(hoods.centers.tolist())])
+        torch.testing.assert_close(fitted.at_centers(), centers)
+        pairs = zip(hoods.rows.tolist(), hoods.members.tolist(), strict=True)
+        torch.testing.assert_close(fitted.at_members(), torch.stack([g(i, j) for i, j in pairs]))
+
+
+def test_a_planted_law_is_recovered_exactly(generator):
+    x = torch.randn(100, 3, generator=generator, dtype=torch.float64)
+    theta = torch.tensor([[1.0], [-2.0], [0.5]], dtype=torch.float64)
+    fitted = pl.LinearFamily().best_response(x, x @ theta + 4, pl.nearest(x, k=12))
+    torch.testing.assert_close(fitted.coefficients, theta.expand(100, 3, 1))
+    assert fitted.deviations().max() < 1e-25
+
+
+def test_a_planted_autoregression_is_recovered_from_lags(generator):
+    c, order, length = 2, 2, 60
+    first, second = 0.9 * torch.eye(c).double(), torch.tensor([[-0.2, 0.3], [0.1, -0.4]]).double()
+    series = [torch.randn(c, generator=generator, dtype=torch.float64) for _ in range(order)]
+    for _ in range(length - order):
+        series.append(first @ series[-1] + second @ series[-2] + 0.5 + 0.1 * torch.randn(c, generator=generator))
+    series = torch.stack(series)
+    x = pl.lagged(series, order=order)
+    mean = series[1:] @ first.T + series[:-1] @ second.T + 0.5  # what a perfect predictor says of the next step
+    fitted = pl.LinearFamily().best_response(x, mean, pl.windows([len(x)], radius=9))
+    expected = torch.cat([first.T, second.T])
+    torch.testing.assert_close(fitted.coefficients, expected.expand(len(x), -1, -1))
+
+
+def test_lagged_puts_the_latest_value_first():
+    series = torch.arange(8).reshape(4, 2)
+    assert pl.lagged(series, order=2).tolist() == [[2, 3, 0, 1], [4, 5, 2, 3], [6, 7, 4, 5]]
+    assert pl.lagged(series[None].expand(3, 4, 2), order=3).shape == (3, 2, 6)
+    assert pl.lag_names(["a", "b"], order=2) == ["a[t]", "b[t]", "a[t-1]", "b[t-1]"]
+    with pytest.raises(pl.PellucidError, match="between 1 and the 4 time steps. Got 5"):
+        pl.lagged(series, order=5)
+    with pytest.raises(pl.PellucidError, match="must have shape"):
+        pl.lagged(torch.zeros(4), order=1)
+
+
+def test_a_witness_reads_as_an_equation_and_converts_to_plain_values():
+    x = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]], dtype=torch.float64)
+    f = 1.5 + x @ torch.tensor([[2.0], [-0.25]], dtype=torch.float64)
+    hoods = pl.from_lists([[0, 1, 2, 3]], centers=[2])
+    witness = pl.LinearFamily().best_response(x, f, hoods).named(["speed", "load"], ["wear"])[0]
+    assert witness.text() == "wear = 1.500 + 2.000 speed - 0.250 load"
+    assert str(witness).splitlines()[1].startswith("  around point 2: 4 members, rmse ")
+    torch.testing.assert_close(witness([[10.0, 4.0]]), torch.tensor([[20.5]], dtype=torch.float64))
+    plain = json.loads(json.dumps(witness.to_dict()))
+    assert plain["features"] == ["speed", "load"]
+    assert plain["outputs"] == ["wear"]
+    np.testing.assert_allclose(plain["coefficients"], [[2.0], [-0.25]], atol=1e-12)
+    assert (plain["kind"], plain["center"], plain["size"]) == ("linear", 2, 4)
+
+
+def test_results_come_in_the_dtype_of_the_predictions(generator):
+    x, f, hoods = random_problem(generator)
+    fitted = pl.LinearFamily().best_response(x.float(), f.float(), hoods)
+    assert fitted.at_members().dtype == fitted.at_centers().dtype == fitted.consensus().dtype == torch.float32
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_the_number_of_threads_does_not_matter(windows, generator):
+    x, f, hoods = random_problem(generator, n_points=500, n=500)
+    if windows:
+        hoods = pl.windows([70] * 6 + [80], radius=9)
+    threads = torch.get_num_threads()
+    try:
+        results = []
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            results.append(pl.LinearFamily(ridge=0.1).best_response(x, f, hoods).parameters)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+def test_a_negative_ridge_is_refused():
+    with pytest.raises(pl.PellucidError, match="`ridge` of LinearFamily must be a finite number >= 0. Got -1"):
+        pl.LinearFamily(ridge=-1)
