@@ -8,6 +8,9 @@ from hypothesis import settings
 settings.register_profile("pellucid", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("pellucid")
 
+# The problems are tiny: more threads would only get in each other's way.
+torch.set_num_threads(1)
+
 
 @pytest.fixture
 def generator():

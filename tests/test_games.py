@@ -63,9 +63,7 @@ def test_value_and_gradient_are_those_of_the_definition_with_the_witnesses_held_
     smooth = torch.ones(len(f), dtype=torch.bool)
     smooth[points[((gaps > 0) & (gaps < 1e-9)).any(1)]] = deviation is not pl.absolute_error
     assert smooth.sum() >= 10
-    torch.testing.assert_close(
-        gradient[smooth], finite_difference(objective, f.detach())[smooth], rtol=1e-5, atol=1e-7
-    )
+    torch.testing.assert_close(gradient[smooth], finite_difference(objective, f.detach())[smooth], rtol=1e-5, atol=1e-7)
     for i in range(len(hoods)):
         own = hoods.members_of(i)
         expected = deviation(f[own], fixed.evaluate(torch.full_like(own, i), x[own])).mean()
@@ -191,7 +189,7 @@ def test_bad_input_is_refused(play, change, message, generator):
         (lambda: pl.UniformGame(pl.ConstantFamily(), margin=-0.1, n_neighborhoods=3), "`margin` of UniformGame.*-0.1"),
         (lambda: pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=0), "`n_neighborhoods` of UniformGame"),
         (lambda: pl.SumOfGames([]), "one or more games"),
-        (lambda: pl.BestOf(), "one or more witness families"),
+        (pl.BestOf, "one or more witness families"),
     ],
 )
 def test_bad_settings_are_refused(make, message):

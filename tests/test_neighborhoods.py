@@ -12,10 +12,11 @@ def both_kinds(generator):
         windows,
         windows.select([12, 0, 3]),
         pl.Windows(torch.tensor([2, 0]), torch.tensor([5, 1]), torch.tensor([0, 4]), 6),
+        pl.Windows(torch.tensor([0, 2, 2]), torch.tensor([6, 4, 5]), torch.tensor([0, 4, 4]), 6),  # nested
     ]
 
 
-@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("kind", range(5))
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
 def test_sum_and_spread_equal_dense_products_and_gradients(kind, shape, generator):
     hoods = both_kinds(generator)[kind]
@@ -31,7 +32,7 @@ def test_sum_and_spread_equal_dense_products_and_gradients(kind, shape, generato
     torch.testing.assert_close(by_u, torch.einsum("ij,j...->i...", matrix, v.detach()))
 
 
-@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("kind", range(5))
 def test_entries_agree_with_the_matrix(kind, generator):
     hoods = both_kinds(generator)[kind]
     matrix = dense(hoods)
@@ -42,7 +43,9 @@ def test_entries_agree_with_the_matrix(kind, generator):
     torch.testing.assert_close(hoods.coverage, matrix.T @ (1 / matrix.sum(1)))
     order, starts = hoods.by_point
     for j in range(hoods.n_points):
-        assert sorted(hoods.rows[order[starts[j] : starts[j + 1]]].tolist()) == matrix[:, j].nonzero().flatten().tolist()
+        assert (
+            sorted(hoods.rows[order[starts[j] : starts[j + 1]]].tolist()) == matrix[:, j].nonzero().flatten().tolist()
+        )
     w = torch.randn(len(hoods.members), 2, dtype=torch.float64, generator=generator)
     by_entry = torch.zeros(len(hoods), hoods.n_points, 2, dtype=torch.float64)
     by_entry[hoods.rows, hoods.members] = w
@@ -50,7 +53,7 @@ def test_entries_agree_with_the_matrix(kind, generator):
     torch.testing.assert_close(hoods.spread_members(w), by_entry.sum(0))
 
 
-@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("kind", range(5))
 def test_selection_takes_rows_of_the_matrix(kind, generator):
     hoods = both_kinds(generator)[kind]
     matrix = dense(hoods)
@@ -78,6 +81,17 @@ def test_running_sums_of_float32_do_not_drift():
     torch.testing.assert_close(hoods.sum(v)[-2], torch.tensor(3000.3), rtol=1e-6, atol=0)
 
 
+def test_one_huge_value_spoils_only_the_windows_that_hold_it(generator):
+    hoods = pl.windows([100], radius=4)
+    v = torch.randn(100, generator=generator, dtype=torch.float64)
+    v[50] = 1e30
+    far = (torch.arange(100) - 50).abs() > 4
+    matrix = dense(hoods)[far]
+    matrix[:, 50] = 0
+    for result in (hoods.sum(v), hoods.spread(v)):
+        torch.testing.assert_close(result[far], matrix @ torch.where(v < 1e30, v, 0.0))
+
+
 def test_windows_never_cross_the_end_of_a_sequence():
     hoods = pl.windows([3, 1, 4], radius=2)
     ends = [(0, 3)] * 3 + [(3, 4)] + [(4, 7), (4, 8), (4, 8), (5, 8)]
@@ -102,7 +116,10 @@ def test_repr_tells_the_sizes():
         (lambda: pl.from_lists([[0], [1, 0, 1]]), "Point 1 is twice in neighborhood 1"),
         (lambda: pl.from_lists([[0], [1]], centers=[0]), "one center for each of the 2 neighborhoods"),
         (lambda: pl.from_lists([]), "at least one neighborhood"),
-        (lambda: pl.Neighborhoods(torch.tensor([0]), torch.tensor([0, 2]), torch.tensor([0]), 1), "`offsets` must rise"),
+        (
+            lambda: pl.Neighborhoods(torch.tensor([0]), torch.tensor([0, 2]), torch.tensor([0]), 1),
+            "`offsets` must rise",
+        ),
         (lambda: pl.windows([3, 0], radius=1), "each of length >= 1"),
         (lambda: pl.windows([3], radius=-1), "`radius` must be a whole number >= 0. Got -1"),
         (lambda: pl.Windows([1], [1], [0], 3), "`lower` must be below `upper`"),

@@ -1,4 +1,4 @@
-"""Counts of concordant pairs by merge sort, for many segments and columns in one compiled call."""
+"""Counts of concordant pairs by merge sort, for many segments in one compiled call."""
 
 from __future__ import annotations
 
@@ -41,29 +41,17 @@ def _tied_pairs(values):
 
 @njit(cache=True, nogil=True)
 def ordered_pairs(reference, prediction, offsets):
-    """For each segment and column the share of pairs ordered by the reference that the prediction orders alike.
+    """For each segment the pairs with y_i > y_j and g_i > g_j, and the pairs with y_i > y_j.
 
-    With references sorted downwards, and predictions upwards among tied references, the inversions of the
-    predictions are exactly the pairs with y_i > y_j and y'_i > y'_j.
+    Within a segment references fall, and predictions rise among equal references: then the inversions of the
+    predictions are exactly the pairs that both order alike.
     """
-    segments, columns = len(offsets) - 1, reference.shape[1]
-    result = np.empty((segments, columns))
-    largest = 0
-    for i in range(segments):
-        largest = max(largest, offsets[i + 1] - offsets[i])
-    y, g, scratch = np.empty(largest), np.empty(largest), np.empty(largest)
-    for i in range(segments):
-        for c in range(columns):
-            m = 0
-            for j in range(offsets[i], offsets[i + 1]):
-                if not np.isnan(reference[j, c]):
-                    y[m] = -reference[j, c]
-                    g[m] = prediction[j, c]
-                    m += 1
-            by_prediction = np.argsort(g[:m], kind="mergesort")
-            order = by_prediction[np.argsort(y[:m][by_prediction], kind="mergesort")]
-            y[:m] = y[:m][order]
-            g[:m] = g[:m][order]
-            ordered = m * (m - 1) // 2 - _tied_pairs(y[:m])
-            result[i, c] = _inversions(g[:m], scratch) / ordered if ordered else np.nan
-    return result
+    n = len(offsets) - 1
+    alike, ordered = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    scratch = np.empty(len(prediction))
+    for i in range(n):
+        own = slice(offsets[i], offsets[i + 1])
+        m = offsets[i + 1] - offsets[i]
+        ordered[i] = m * (m - 1) // 2 - _tied_pairs(reference[own])
+        alike[i] = _inversions(prediction[own], scratch[own])
+    return alike, ordered

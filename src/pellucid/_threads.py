@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def run_chunks(kernel: Callable[[int, int], object], offsets: NDArray[np.int64], threads: int, grain: int = 1) -> None:
     """Call `kernel(start, stop)` on contiguous ranges of neighborhoods that hold about equally many members.
 
-    Ranges start at multiples of `grain`. Each neighborhood is handled by exactly one call and writes only its own slots, so the result does not
-    depend on the number of threads.
+    Ranges start at multiples of `grain`. Each neighborhood is handled by exactly one call and writes only its
+    own slots, so the result does not depend on the number of threads.
     """
     n = len(offsets) - 1
     if threads <= 1 or n <= threads:
@@ -31,6 +32,6 @@ def run_chunks(kernel: Callable[[int, int], object], offsets: NDArray[np.int64],
         return
     cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], threads + 1)[1:-1]) // grain * grain
     bounds = [0, *cuts.tolist(), n]
-    futures = [_pool(threads).submit(kernel, a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+    futures = [_pool(threads).submit(kernel, a, b) for a, b in pairwise(bounds) if a < b]
     for future in futures:
         future.result()

@@ -40,7 +40,7 @@ class Bank:
     >>> with torch.no_grad():
     ...     bank.update(predictor(x))       # once, to fill the bank
     >>> for batch in torch.randperm(50).split(10):
-    ...     bank.refit()                    # as often as you can afford
+    ...     witnesses = bank.refit()        # as often as you can afford
     ...     penalty = bank.penalty(predictor(x[batch]), batch)
 
     Parameters
@@ -112,7 +112,9 @@ class Bank:
 
     def _require_fitted(self) -> _Fitted:
         if self._fitted is None:
-            raise InputError("There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`.")
+            raise InputError(
+                "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`."
+            )
         return self._fitted
 
 
@@ -137,4 +139,3 @@ class _Fitted:
         rows = torch.repeat_interleave(torch.arange(len(index), device=index.device), counts)
         first = counts.cumsum(0) - counts
         return rows, order[starts[index][rows] + torch.arange(len(rows), device=index.device) - first[rows]]
-

@@ -33,7 +33,9 @@ def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
     ends = torch.repeat_interleave(sizes.cumsum(0), sizes)
     starts = ends - torch.repeat_interleave(sizes, sizes)
     centers = torch.arange(int(sizes.sum()))
-    return Windows(torch.maximum(centers - radius, starts), torch.minimum(centers + radius + 1, ends), centers, len(ends))
+    return Windows(
+        torch.maximum(centers - radius, starts), torch.minimum(centers + radius + 1, ends), centers, len(ends)
+    )
 
 
 def nearest(x: Any, *, k: int) -> Neighborhoods:

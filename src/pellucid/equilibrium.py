@@ -9,7 +9,7 @@ trained predictors on up to a few thousand points.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from pellucid.witnesses.base import WitnessFamily
 from pellucid.witnesses.linear import ConstantFamily, LinearFamily
 from pellucid.witnesses.tree import TreeFamily
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[Any]
 
 _ACCURACY = 1e-6  # of the uniform equilibrium, relative to the margin
 
@@ -93,10 +93,10 @@ def effective_size(family: WitnessFamily, n_features: int) -> int:
     if isinstance(family, LinearFamily):
         return n_features + int(family.intercept) + 1
     if isinstance(family, TreeFamily):
-        for m in range(1, 2**20):
-            if m > 2 ** family.depth_for(m):
+        for m in range(1, 2**16):
+            if (m - 1).bit_length() > family.depth_for(m):  # that is, m > 2^depth
                 return m
-        raise InputError(f"No size up to 2^20 is effective for {family!r}: lower its depth.")
+        raise InputError(f"No size below 2^16 is effective for {family!r}: lower its depth.")
     raise InputError(f"The effective size is known for constant, linear and tree families. Got {family!r}.")
 
 
@@ -105,7 +105,9 @@ def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
     return y.detach().cpu().double().numpy(), x.detach().cpu().double().numpy()
 
 
-def _gaps(features: Array, hoods: BaseNeighborhoods, family: WitnessFamily) -> list[tuple[NDArray[np.int64], Array, Array]]:
+def _gaps(
+    features: Array, hoods: BaseNeighborhoods, family: WitnessFamily
+) -> list[tuple[NDArray[np.int64], Array, Array]]:
     """For each neighborhood its members, I - P_i (m x m), and the hat row h_i (m,) of its center."""
     ridge, intercept = 0.0, True
     if isinstance(family, ConstantFamily):
@@ -153,8 +155,9 @@ class _Uniform:
         return [gap @ f[members] for members, gap in self.gaps]
 
     def slack(self, residuals: list[Array]) -> Array:
-        """margin - D_i."""
-        return self.margin - np.array([np.square(r).sum() for r in residuals]) / self.sizes
+        """Margin - D_i."""
+        deviations: Array = np.array([np.square(r).sum() for r in residuals]) / self.sizes
+        return self.margin - deviations
 
     def solve(self) -> Array:
         if self.margin == 0:
@@ -180,7 +183,7 @@ class _Uniform:
             stacked[np.ix_(members, members)] += gap.T @ gap
         values, vectors = np.linalg.eigh(stacked)
         free = vectors[:, values <= 1e-10 * values.max(initial=1.0)]
-        return free @ (free.T @ self.y)
+        return np.asarray(free @ (free.T @ self.y))
 
     def _dual_ascent(self) -> Array:
         """Multipliers of the convex problem, up to the accuracy of a quasi-Newton method."""
@@ -193,9 +196,8 @@ class _Uniform:
             return -value, slack
 
         n = len(self.gaps)
-        return minimize(
-            negative_dual, np.zeros(n), jac=True, method="L-BFGS-B", bounds=[(0, None)] * n, options={"maxiter": 500}
-        ).x
+        found = minimize(negative_dual, np.zeros(n), jac=True, method="L-BFGS-B", bounds=[(0, None)] * n)
+        return np.asarray(found.x)
 
     def _newton(self, multipliers: Array) -> Array:
         """Levenberg-Marquardt steps on the Fischer-Burmeister equations phi(unit xi_i, slack_i) = 0, with
@@ -211,7 +213,9 @@ class _Uniform:
             if np.abs(value).max() < 1e-12 * self.margin:
                 break
             normal = jacobian.T @ jacobian
-            step = np.linalg.solve(normal + damping * np.trace(normal) / len(normal) * np.eye(len(normal)), -jacobian.T @ value)
+            step = np.linalg.solve(
+                normal + damping * np.trace(normal) / len(normal) * np.eye(len(normal)), -jacobian.T @ value
+            )
             trial = multipliers + step
             trial_value, trial_jacobian = self._equations(trial, unit)
             if np.isfinite(trial_value).all() and np.square(trial_value).sum() < np.square(value).sum():
@@ -221,10 +225,10 @@ class _Uniform:
                 break
             else:
                 damping *= 10
-        return np.maximum(multipliers, 0.0) / unit
+        return np.asarray(np.maximum(multipliers, 0.0) / unit)
 
     def _equations(self, scaled: Array, unit: float) -> tuple[Array, Array]:
-        """phi (n,) and its Jacobian (n, n) by the scaled multipliers unit xi."""
+        """Phi (n,) and its Jacobian (n, n) by the scaled multipliers unit xi."""
         f, inverse = self.predictor(scaled / unit)
         residuals = self.residuals(f)
         slack = self.slack(residuals)

@@ -40,6 +40,10 @@ class Game(ABC):
     @abstractmethod
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome: ...
 
+    def __repr__(self) -> str:
+        settings = (f"{name}={getattr(value, '__name__', repr(value))}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(settings)})"
+
 
 def member_deviations(f: Tensor, witnesses: Witnesses, deviation: Deviation) -> Tensor:
     """D_i = 1/m_i sum_j S_ij d(f_j, sg(g_i(x_j))), (n,), differentiable in f (N x K)."""
@@ -49,7 +53,7 @@ def member_deviations(f: Tensor, witnesses: Witnesses, deviation: Deviation) -> 
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SymmetricGame(Game):
     """Predictor and witness share one objective: the deviation over the whole neighborhood.
 
@@ -79,7 +83,7 @@ class SymmetricGame(Game):
         if self.form not in ("auto", "consensus", "direct"):
             raise InputError(f'`form` of SymmetricGame must be "auto", "consensus" or "direct". Got {self.form!r}.')
         if self.form == "consensus" and self.deviation is not squared_error:
-            raise InputError("The consensus form holds for squared_error only; use form=\"direct\" or \"auto\".")
+            raise InputError('The consensus form holds for squared_error only; use form="direct" or "auto".')
 
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
@@ -96,7 +100,7 @@ class SymmetricGame(Game):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AsymmetricGame(Game):
     """The witness sees the whole neighborhood, the predictor pays at the center only.
 
@@ -154,9 +158,10 @@ class UniformGame(nn.Module, Game):
         self.family, self.margin, self.deviation = family, margin, deviation
         self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
 
-    def forward(
-        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | None = None
-    ) -> Outcome:
+    def extra_repr(self) -> str:
+        return f"{self.family!r}, margin={self.margin:g}, n_neighborhoods={len(self.multipliers)}"
+
+    def forward(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | None = None) -> Outcome:
         """Play one round.
 
         Parameters
@@ -205,6 +210,3 @@ class SumOfGames(Game):
             torch.stack([outcome.deviations for outcome in outcomes], dim=1),
             tuple(outcome.witnesses for outcome in outcomes),
         )
-
-    def __repr__(self) -> str:
-        return f"SumOfGames({list(self.games)!r})"

@@ -36,10 +36,12 @@ def generalized_auc(reference: Any, prediction: Any) -> Tensor:
             "`reference` and `prediction` must be two vectors or two tables of one shape. "
             f"Got {tuple(y.shape)} and {tuple(g.shape)}."
         )
-    _checks.finite(g.reshape(len(g), -1), "prediction")
-    one = np.array([0, len(y)])
-    scores = _scores(y.reshape(len(y), -1), g.reshape(len(g), -1), one)[0]
-    return scores[0] if y.ndim == 1 else scores
+    vector = y.ndim == 1
+    if vector:
+        y, g = y[:, None], g[:, None]
+    _checks.finite(g, "prediction")
+    scores = _scores(y, g, np.array([0, len(y)]))[0]
+    return scores[0] if vector else scores
 
 
 def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborhoods) -> Tensor:
@@ -61,16 +63,25 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
 
 
 def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray) -> Tensor:
+    """The score of each segment of rows and each column, (n, K)."""
     from pellucid._auc_kernel import ordered_pairs
 
-    y, g = (np.ascontiguousarray(v.detach().cpu().double().numpy()) for v in (reference, prediction))
-    return torch.from_numpy(ordered_pairs(y, g, np.ascontiguousarray(offsets, dtype=np.int64)))
+    y, g = (v.detach().cpu().double().numpy() for v in (reference, prediction))
+    segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    scores = []
+    for column in range(y.shape[1]):
+        known = np.flatnonzero(~np.isnan(y[:, column]))
+        order = known[np.lexsort((g[known, column], -y[known, column], segments[known]))]
+        starts = np.searchsorted(segments[order], np.arange(len(offsets)))
+        alike, ordered = ordered_pairs(y[order, column], g[order, column], starts)
+        scores.append(np.where(ordered > 0, alike / np.maximum(ordered, 1), np.nan))
+    return torch.from_numpy(np.stack(scores, axis=1))
 
 
 def deviation_rmse(f: Any, witnesses: Witnesses) -> float:
     """Root mean squared error between the predictor and each witness at its own center:
 
-        sqrt( 1/(n K) sum_i |f_c(i) - g_i(x_c(i))|^2 ).
+    sqrt( 1/(n K) sum_i |f_c(i) - g_i(x_c(i))|^2 ).
     """
     values = _checks.table(f, "f").detach().double()
     gap = values[witnesses.hoods.centers] - witnesses.at_centers().double()

@@ -94,7 +94,7 @@ class MirrorProx:
         violations = self.game.multipliers.grad
         if violations is None:
             raise InputError(
-                "The closure's loss does not contain the game's penalty; return `task_loss + game(f, x, hoods).penalty`."
+                "The closure's loss lacks the game's penalty; return `task_loss + game(f, x, hoods).penalty`."
             )
         with torch.no_grad():
             if self.mirror_map == "euclidean":

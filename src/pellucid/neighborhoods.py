@@ -201,8 +201,8 @@ class Neighborhoods(BaseNeighborhoods):
 class Windows(BaseNeighborhoods):
     """Neighborhoods that are ranges of consecutive points, as in a time series; built by `windows`.
 
-    Nothing is stored but the ends of the ranges: sums are differences of running sums, taken in float64, so
-    `sum` and `spread` cost the same for every radius. `members` and `rows` are made when somebody asks.
+    Nothing is stored but the ends of the ranges: `sum` and `spread` use running sums, taken in float64, and
+    cost the same for every radius. `members` and `rows` are made when somebody asks.
 
     Parameters
     ----------
@@ -230,30 +230,66 @@ class Windows(BaseNeighborhoods):
         self.offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
     @cached_property
-    def members(self) -> Tensor:  # type: ignore[override]
+    def members(self) -> Tensor:
         shift = torch.repeat_interleave(self.lower - self.offsets[:-1], self.sizes)
         return torch.arange(int(self.offsets[-1]), device=self.device) + shift
 
     def sum(self, v: Tensor) -> Tensor:
         self._require_rows(v, self.n_points, "points")
-        running = _running_sum(v)
-        return (running[self.upper] - running[self.lower]).to(v.dtype)
+        return _range_sums(v, self.lower, self.upper)
 
     def spread(self, u: Tensor) -> Tensor:
-        # The transpose of a difference of running sums is a running sum of differences.
         self._require_rows(u, len(self), "neighborhoods")
-        steps = torch.zeros(self.n_points + 1, *u.shape[1:], dtype=torch.float64, device=u.device)
-        steps = steps.index_add(0, self.lower, u.double()).index_add(0, self.upper, -u.double())
-        return steps.cumsum(0)[:-1].to(u.dtype)
+        order, first, last = self._cover
+        if first is None:
+            return self.spread_members(u[self.rows])
+        return _range_sums(u if order is None else u[order], first, last)
+
+    @cached_property
+    def _cover(self) -> tuple[Tensor | None, Tensor | None, Tensor]:
+        """An order of the neighborhoods (None: as they are) in which those that cover point j are the range
+        first[j] .. last[j] - 1; first is None if there is no such order because some window lies in another.
+        """
+        order = torch.argsort(self.lower * (self.n_points + 1) + self.upper)
+        lower, upper = self.lower[order], self.upper[order]
+        if (upper.diff() < 0).any():
+            return None, None, upper
+        points = torch.arange(self.n_points, device=self.device)
+        sorted_already = bool((order.diff() > 0).all())
+        first, last = torch.searchsorted(upper, points, right=True), torch.searchsorted(lower, points, right=True)
+        return None if sorted_already else order, first, last
 
     def select(self, index: Tensor | list[int] | slice) -> Windows:
         chosen = self._index(index)
         return Windows(self.lower[chosen], self.upper[chosen], self.centers[chosen], self.n_points)
 
 
-def _running_sum(v: Tensor) -> Tensor:
-    """0, v_0, v_0 + v_1, ... in float64."""
-    return torch.cat([v.new_zeros(1, *v.shape[1:], dtype=torch.float64), v.cumsum(0, dtype=torch.float64)])
+def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64.
+
+    Running sums start anew, forwards and backwards, in every block as long as the longest range. A range that
+    reaches into two blocks is then a tail plus a head: nothing is subtracted, so one huge value spoils only
+    the ranges that hold it. Only short ranges inside a block are differences.
+    """
+    width = max(int((upper - lower).max()), 1)
+    blocks = -(-len(v) // width)
+    values = torch.zeros(blocks * width, *v.shape[1:], dtype=torch.float64, device=v.device)
+    values[: len(v)] = v
+    grid = values.reshape(blocks, width, *v.shape[1:])
+    heads = grid.cumsum(1).flatten(0, 1)
+    tails = grid.flip(1).cumsum(1).flip(1).flatten(0, 1)
+    last = (upper - 1).clamp(min=0)
+    inside = lower // width == last // width
+    # A range that starts a block is a head by itself; an empty one is nothing.
+    result = heads[last] + tails[lower.clamp(max=len(values) - 1)] * _column(~inside, v)
+    short = (inside & (lower % width > 0)).nonzero().flatten()
+    result = result.index_add(0, short, -heads[lower[short] - 1])
+    return (result * _column(upper > lower, v)).to(v.dtype)
+
+
+def _column(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask (L,) that broadcasts against a tensor (L x ...)."""
+    return mask.reshape(-1, *[1] * (like.ndim - 1))
 
 
 def _require_range(values: Tensor, bound: int, what: str, among: str) -> None:

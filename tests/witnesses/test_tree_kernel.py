@@ -1,13 +1,15 @@
 """The compiled trees against two oracles: a plain one that tries every split, and scikit-learn."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
-from pellucid.witnesses import _tree_kernel as tree_kernel
 from pellucid.witnesses._tree_columns import argsort
+from pellucid.witnesses._tree_growth import TILE
 from pellucid.witnesses._tree_kernel import Trees, grow, walk
 
 CRITERIA = ["squared", "absolute"]
@@ -43,8 +45,7 @@ def plain_tree(x, y, depth, criterion):
         whole, best, costs = impurity(here, criterion), np.inf, []
         for feature in range(x.shape[1]):
             column = x[rows, feature].astype(float)
-            levels_of_feature = np.unique(column)
-            for low, high in zip(levels_of_feature, levels_of_feature[1:], strict=False):
+            for low, high in pairwise(np.unique(column)):
                 goes_left = column <= low
                 cost = impurity(here[goes_left], criterion) + impurity(here[~goes_left], criterion)
                 costs.append(cost)
@@ -149,7 +150,7 @@ def test_large_nodes(kind, m, p, criterion):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_more_columns_than_a_tile(criterion):
     rng = np.random.default_rng(5)
-    x, y = features(rng, "bits", 40, 2 * tree_kernel.TILE + 17), rng.normal(size=(40, 1))
+    x, y = features(rng, "bits", 40, 2 * TILE + 17), rng.normal(size=(40, 1))
     x[:, -1] = np.arange(40) % 2
     y[:, 0] = 0.01 * y[:, 0] + x[:, -1]  # so that the best split is in the last, incomplete tile
     tree = grow_one(x, y, 2, criterion)
@@ -244,7 +245,8 @@ def test_thresholds_separate_neighboring_floats():
         tree = grow_one(x, np.array([[0.0], [1.0]]), 1, "squared")
         assert low <= tree.threshold[0] < high
         np.testing.assert_array_equal(walk(tree, np.array([0, 0]), x), tree.leaf)
-        longer = grow_one(np.array([[low], [high], [high], [-1.75e308]]), np.array([[0.0], [1], [1], [0]]), 1, "absolute")
+        more = np.array([[low], [high], [high], [-1.75e308]])
+        longer = grow_one(more, np.array([[0.0], [1.0], [1.0], [0.0]]), 1, "absolute")
         assert low <= longer.threshold[0] < high
 
 

@@ -12,16 +12,17 @@ from numba import njit
 
 # A column that the columns before it explain up to this share (its pivot, relative to its own square) is
 # left to the SVD: normal equations would lose more than half of the digits.
-DEPENDENT = 1e-10
+DEPENDENT = 1e-8
 
 # Sliding windows: moments are updated by the points that enter and leave, and gathered afresh at every
 # neighborhood whose number is a multiple of this, which keeps the reference nearby and rounding errors from
 # piling up. Threads start at such multiples too, so their number does not change the result.
 REFRESH = 64
 
-# A residual below this share of the total is recomputed member by member: differences of moments would not
-# resolve it.
+# A residual below this share of the total, or of columns that depend on each other more than this, is computed
+# member by member: differences of moments would not resolve it.
 CLOSE_FIT = 1e-6
+RATHER_DEPENDENT = 1e-4
 
 
 # Neighborhoods are solved side by side, this many at once, in the lanes of the processor's vector registers.
@@ -29,14 +30,15 @@ LANES = 8
 
 
 @njit(cache=True, nogil=True)
-def _cholesky_solve(a, b, solved):
+def _cholesky_solve(a, b, pivots):
     """Solve a t = b in place, lane by lane, for a (P x P x LANES, lower triangle) and b (P x K x LANES).
 
-    A zero on the diagonal marks a column without variation, which gets the coefficient zero; where a column
-    depends on those before it, `solved` becomes False.
+    A zero on the diagonal marks a column without variation, which gets the coefficient zero. `pivots` gets the
+    smallest share of a column, in squares, that the columns before it do not explain.
     """
     p, k = b.shape[:2]
     scale = np.empty(LANES)
+    pivots[:] = 1.0
     for i in range(p):
         scale[:] = a[i, i]
         for j in range(i):
@@ -48,7 +50,8 @@ def _cholesky_solve(a, b, solved):
                 a[i, i, w] -= a[i, j, w] * a[i, j, w]
         for w in range(LANES):
             regular = a[i, i, w] > DEPENDENT * scale[w]
-            solved[w] &= regular or scale[w] == 0.0
+            if scale[w] > 0.0:
+                pivots[w] = min(pivots[w], a[i, i, w] / scale[w])
             # The reciprocal, so that the substitutions only multiply.
             a[i, i, w] = 1.0 / np.sqrt(a[i, i, w]) if regular else 0.0
     for i in range(p):
@@ -137,7 +140,7 @@ def solve_range(
     means = np.zeros((p + k, LANES))
     gram, right, theta = np.empty((p, p, LANES)), np.empty((p, k, LANES)), np.empty((p, k, LANES))
     square = np.empty(LANES)
-    regular = np.empty(LANES, dtype=np.bool_)
+    pivots = np.empty(LANES)
     low = high = 0
     for block in range(begin, end, LANES):
         lanes = min(LANES, end - block)
@@ -179,12 +182,11 @@ def solve_range(
                 means[a, w] = reference[a] + shift * total[a]
 
         theta[:] = right
-        regular[:] = True
-        _cholesky_solve(gram, theta, regular)
+        _cholesky_solve(gram, theta, pivots)
 
         for w in range(lanes):
             i = block + w
-            solved[i] = regular[w]
+            solved[i] = pivots[w] > DEPENDENT
             residual = square[w]
             for c in range(k):
                 offset = means[p + c, w]
@@ -196,6 +198,29 @@ def solve_range(
                     residual -= slope * (right[a, c, w] + ridge * slope)
                 intercepts[i, c] = offset
             own = members[offsets[i] : offsets[i + 1]]
-            if residual <= CLOSE_FIT * square[w]:
+            if residual <= CLOSE_FIT * square[w] or pivots[w] < RATHER_DEPENDENT:
                 residual = _direct_residual(x, f, own, coefficients[i], intercepts[i])
             residuals[i] = residual / len(own)
+
+
+@njit(cache=True, nogil=True)
+def pull_range(x, parameters, sizes, covers, starts, begin, end, result):
+    """For the points begin..end-1 write result_j = sum_i S_ij (theta_0i + theta_i' x_j) / m_i.
+
+    parameters is n x ((1 + P) K), intercept first; covers[starts[j] : starts[j + 1]] are the neighborhoods that
+    hold point j. Parameters are added up before they meet x_j: one product per point, not one per entry.
+    """
+    p, k = x.shape[1], result.shape[1]
+    total = np.empty(parameters.shape[1])
+    for j in range(begin, end):
+        total[:] = 0.0
+        for e in range(starts[j], starts[j + 1]):
+            i = covers[e]
+            share = 1.0 / sizes[i]
+            for q in range(len(total)):
+                total[q] += share * parameters[i, q]
+        for c in range(k):
+            value = total[c]
+            for a in range(p):
+                value += x[j, a] * total[(1 + a) * k + c]
+            result[j, c] = value

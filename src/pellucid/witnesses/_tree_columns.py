@@ -112,8 +112,10 @@ def argsort(values, order, spare):
 
 @njit(cache=True, nogil=True)
 def sort_many_valued(x, rows, features, many):
-    """Values (R x m) of the many-valued features, the members in the order of each (R x m), and their
-    places among the V features (R)."""
+    """The R many-valued features, sorted.
+
+    Returns their values (R x m), the members in the order of each (R x m), and their places among the V (R).
+    """
     m = len(rows)
     which = np.flatnonzero(many)
     values = np.empty((len(which), m), np.float64)
@@ -139,25 +141,26 @@ def distinct(words, candidates, inside, first, kept, masked, signatures, table):
     and nothing else.
     """
     count = np.uint32(0)
-    row, single = words[0], len(inside) == 1
+    row, into, node, length = words[0], masked[0], inside[0], len(inside)
     first_word, first_bit = words[first // 64], np.uint64(first % 64)
     for c in candidates:
         # All ones if the first member has the upper value, so that exclusive or takes the complement.
         flip = np.uint64(0) - ((first_word[c] >> first_bit) & np.uint64(1))
-        word = (row[c] ^ flip) & inside[0]
-        masked[0, count] = word
+        word = (row[c] ^ flip) & node
+        into[count] = word
         some, signature = word, word
-        for w in range(1, len(inside)):
+        for w in range(1, length):
             word = (words[w, c] ^ flip) & inside[w]
             masked[w, count] = word
             some |= word
             signature = ((signature ^ (signature >> np.uint64(32))) * MIX) ^ word
         slot = (signature * MIX) >> HASH_SHIFT
         other = table[slot]
-        same = (other < count) & (signatures[other if other < count else count] == signature)
-        if same and not single:
-            for w in range(len(inside)):
-                same &= masked[w, other] == masked[w, count]
+        other = other if other < count else count
+        same = (other < count) & (signatures[other] == signature)
+        # With equal signatures and equal words from the second on, the first words are equal, too.
+        for w in range(1, length):
+            same &= masked[w, other] == masked[w, count]
         # No branch here, it would often be mispredicted: what is dropped is overwritten by the next column.
         signatures[count] = signature
         table[slot] = other if same else count
@@ -186,11 +189,11 @@ def unpack(masked, first, columns, members, eight, tile):
 
 
 @njit(cache=True, nogil=True)
-def steps(order, values, tile, ends):
-    """Write the splits of a sorted feature as columns into the rows of tile (members x splits or more).
+def steps(order, values, first, tile, ends):
+    """Write the splits of a sorted feature as columns, from `first` on, into the rows of tile.
 
     order (m): members in the order of the feature; values (members). Split j parts order[:t] from order[t:],
-    where t is written into ends[j]; only those between different values are splits. Returns their number.
+    where t is written into ends[j] (m or more); it separates different values. Returns the number of splits.
     """
     m, count = len(order), 0
     for t in range(1, m):
@@ -198,7 +201,7 @@ def steps(order, values, tile, ends):
         count += values[order[t - 1]] < values[order[t]]
     level = 0
     for t in range(m):
-        row = tile[order[t]]
+        row = tile[order[t], first : first + count]
         level += level < count and ends[level] == t
         for c in range(count):
             row[c] = c < level

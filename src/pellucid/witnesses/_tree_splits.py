@@ -15,7 +15,10 @@ of y occur, so a large offset does no harm, and ties among the y (gaps of zero) 
 
 from __future__ import annotations
 
-from numba import njit
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 
 @njit(cache=True, nogil=True)
@@ -70,104 +73,101 @@ def absolute_two_valued(bits, order, ordered, counts, scores):
 
 
 @njit(cache=True, nogil=True)
-def _shrink(order, first, step, place, ordered, spreads, above, below, middle, spread, totals):
-    """Add to totals the absolute deviations of the sets that remain as members leave one by one.
-
-    The members order[first], order[first + step], ... leave; the j-th entry of totals that is met (in the same
-    direction) belongs to the set that remains. For each output the remaining values are a linked list (above,
-    below: K x (m + 2)) with a pointer to the lower median, which moves by at most one when a value leaves:
-    constant time, whatever m. With q the value that becomes or was the exact middle, the deviation falls by
-    |y_leaving - y_q|.
-    """
-    m, outputs = len(order), len(place)
-    for k in range(outputs):
-        for r in range(m + 2):
-            above[k, r] = r + 1
-            below[k, r] = r - 1
-        middle[k] = (m + 1) // 2
-        spread[k] = spreads[k]
-    where = first
-    for remaining in range(m, 1, -1):
-        member = order[where]
-        total = 0.0
-        for k in range(outputs):
-            leaving, q = place[k, member], middle[k]
-            up, down = above[k, leaving], below[k, leaving]
-            if remaining % 2 == 0:
-                # The middle was the gap above q. It becomes a value: q's successor if the lower half lost one.
-                q = above[k, q] if leaving <= q else q
-                middle[k] = q
-            else:
-                # The middle was q. It becomes a gap: above q if the lower half lost one, else below it.
-                middle[k] = q if leaving < q else below[k, q]
-            spread[k] -= abs(ordered[k, leaving] - ordered[k, q])
-            total += spread[k]
-            above[k, down] = up
-            below[k, up] = down
-        # Entry t of totals is the split between order[t - 1] and order[t].
-        totals[where if step < 0 else where + 1] += total
-        where += step
-
-
-@njit(cache=True, nogil=True)
 def absolute_many_valued(order, place, ordered, spreads, above, below, middle, spread, scores):
     """Absolute scores of the splits of one sorted feature: scores[t] of order[:t] against order[t:], 0 < t < m.
 
     order (m): members in the order of the feature; place (K x members): rank of each member in each output,
     from 1; ordered (K x (m + 2)): the sorted outputs, at 1..m; spreads (K): the node's deviations; the others
     are scratch.
+
+    Members leave one by one, from the end (what remains is the left side of a split), then again from the
+    beginning (the right side). For each output the remaining values are a linked list (above, below: K x
+    (m + 2)) with a pointer to the lower median, which moves by at most one when a value leaves: constant time,
+    whatever m. With q the value that was or becomes the exact middle, the deviation falls by |y_leaving - y_q|.
     """
-    m = len(order)
+    m, outputs = len(order), len(place)
     scores[:m] = 0.0
-    _shrink(order, m - 1, -1, place, ordered, spreads, above, below, middle, spread, scores)
-    _shrink(order, 0, 1, place, ordered, spreads, above, below, middle, spread, scores)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def squared_two_valued(bits, members, y, floats, sums, scores):
-    """Squared scores of columns of bits, one split each.
-
-    bits: a row for each member, a column for each split; members (m); y (members x K): centered at the node's
-    mean; floats (5 x columns or more) and sums (K x columns or more): scratch.
-    """
-    columns, m, outputs = len(scores), len(members), y.shape[1]
-    upper, row0, row1, row2, row3 = floats[0], floats[1], floats[2], floats[3], floats[4]
-    upper[:columns] = 0.0
-    sums[:, :columns] = 0.0
-    # Four members at a time, so that the sums are fetched and stored less often; past the end, rows are zero.
-    for start in range(0, m, 4):
-        for j in range(4):
-            row, used = floats[1 + j], start + j < m
-            mine = bits[members[start + j if used else start]]
-            for c in range(columns):
-                row[c] = mine[c] if used else 0.0
-            for c in range(columns):
-                upper[c] += row[c]
-        last = m - 1
-        i0, i1 = members[start], members[min(start + 1, last)]
-        i2, i3 = members[min(start + 2, last)], members[min(start + 3, last)]
+    for beginning in range(2):
         for k in range(outputs):
-            y0, y1, y2, y3 = y[i0, k], y[i1, k], y[i2, k], y[i3, k]
-            into = sums[k]
-            for c in range(columns):
-                into[c] += (y0 * row0[c] + y1 * row1[c]) + (y2 * row2[c] + y3 * row3[c])
-    scores[:] = 0.0
-    for k in range(outputs):
-        into = sums[k]
-        for c in range(columns):
-            scores[c] -= into[c] * into[c]
-    for c in range(columns):
-        scores[c] *= m / (upper[c] * (m - upper[c]))
+            for r in range(m + 2):
+                above[k, r] = r + 1
+                below[k, r] = r - 1
+            middle[k] = (m + 1) // 2
+            spread[k] = spreads[k]
+        for remaining in range(m, 1, -1):
+            member = order[m - remaining if beginning else remaining - 1]
+            even = remaining % 2 == 0
+            total = 0.0
+            for k in range(outputs):
+                leaving, q = place[k, member], middle[k]
+                up, down = above[k, leaving], below[k, leaving]
+                # Both neighbors are fetched, needed or not: a choice without a branch is never mispredicted.
+                if even:
+                    # The middle was the gap above q. Now it is a value: q's successor if the lower half lost one.
+                    successor = above[k, q]
+                    q = successor if leaving <= q else q
+                    middle[k] = q
+                else:
+                    # The middle was q. Now it is a gap: above q if the lower half lost one, else below it.
+                    predecessor = below[k, q]
+                    middle[k] = q if leaving < q else predecessor
+                spread[k] -= abs(ordered[k, leaving] - ordered[k, q])
+                total += spread[k]
+                above[k, down] = up
+                below[k, up] = down
+            scores[m - remaining + 1 if beginning else remaining - 1] += total
+
+
+@intrinsic
+def _ones(_, word):
+    """How many bits are set."""
+    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+@intrinsic
+def _lowest(_, word):
+    """The place of the lowest bit that is set."""
+    never_zero = ir.Constant(ir.IntType(1), 1)
+    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.cttz(args[0], never_zero)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def squared_two_valued(masked, inside, m, y, scores):
+    """Squared scores of packed columns (words x columns), one split each.
+
+    inside (words): the node as a packed column, m its members; y (members x blocks x 4): centered at the
+    node's mean, the K outputs filled up with zeros. As y adds up to zero, either side will do: the smaller is
+    summed, four outputs at a time, which do not wait for each other.
+    """
+    for c in range(len(scores)):
+        size = 0
+        for w in range(len(inside)):
+            size += np.int64(_ones(masked[w, c]))
+        flip = np.uint64(0) - np.uint64(2 * size > m)
+        total = 0.0
+        for block in range(y.shape[1]):
+            s0 = s1 = s2 = s3 = 0.0
+            for w in range(len(inside)):
+                word = (masked[w, c] ^ flip) & inside[w]
+                while word:
+                    row = y[np.uint64(64 * w) + _lowest(word), block]
+                    s0 += row[0]
+                    s1 += row[1]
+                    s2 += row[2]
+                    s3 += row[3]
+                    word &= word - np.uint64(1)
+            total += (s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3)
+        scores[c] = -total * m / (size * (m - size))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def squared_many_valued(order, y, sums, scores):
     """Squared scores of the splits of one sorted feature: scores[t] of order[:t] against order[t:], 0 < t < m.
 
-    order (m): members in the order of the feature; y (members x K): centered at the node's mean; sums (K):
-    scratch.
+    order (m): members in the order of the feature; y (members x K or more): centered at the node's mean;
+    sums (K): scratch.
     """
-    m, outputs = len(order), y.shape[1]
+    m, outputs = len(order), len(sums)
     sums[:] = 0.0
     for t in range(1, m):
         row = y[order[t - 1]]

@@ -108,9 +108,7 @@ class BestOf(WitnessFamily):
         candidates = [family.best_response(x, f, hoods) for family in self.families]
         deviations = torch.stack([c.deviations(self.deviation) for c in candidates])
         first = candidates[0]
-        return ChosenWitnesses(
-            x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0)
-        )
+        return ChosenWitnesses(x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0))
 
     def __repr__(self) -> str:
         return f"BestOf({', '.join(map(repr, self.families))}, deviation={self.deviation.__name__})"

@@ -88,12 +88,21 @@ class LinearWitnesses(Witnesses):
         return result
 
     def pull(self) -> Tensor:
-        # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: no sum over
-        # entries, so the symmetric game costs what the asymmetric one costs.
-        _, p, k = self.coefficients.shape
-        shares = self.parameters.flatten(1) / self.hoods.sizes[:, None]
-        spread = self.hoods.spread(shares).reshape(-1, 1 + p, k)
-        return spread[:, 0] + torch.bmm(self.x.double()[:, None], spread[:, 1:])[:, 0]
+        # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: so the symmetric
+        # game costs what the asymmetric one costs.
+        from pellucid.witnesses._linear_kernel import pull_range
+
+        x = _numbers(self.x)
+        parameters = _numbers(self.parameters.flatten(1))
+        sizes, order, starts = (v.cpu().numpy() for v in (self.hoods.sizes, *self.hoods.by_point))
+        covers = self.hoods.rows.cpu().numpy()[order]
+        result = np.empty((len(x), self.intercepts.shape[1]))
+
+        def pull(begin: int, end: int) -> None:
+            pull_range(x, parameters, sizes, covers, starts, begin, end, result)
+
+        run_chunks(pull, starts, torch.get_num_threads())
+        return torch.from_numpy(result).to(self.f.device)
 
     def deviations(self, deviation: Deviation = squared_error) -> Tensor:
         if deviation is squared_error and self.residuals is not None:
@@ -118,9 +127,7 @@ class LinearWitness(Witness):
         return x.double() @ self.coefficients + self.intercept
 
     def text(self, *, decimals: int = 3) -> str:
-        return "\n".join(
-            f"{name} = {self._terms(k, decimals)}" for k, name in enumerate(self.output_names)
-        )
+        return "\n".join(f"{name} = {self._terms(k, decimals)}" for k, name in enumerate(self.output_names))
 
     def _terms(self, k: int, decimals: int) -> str:
         text = f"{float(self.intercept[k]):.{decimals}f}"
@@ -180,7 +187,7 @@ def _least_squares(
     from pellucid.witnesses._linear_kernel import REFRESH, solve_range
 
     n, p, k = len(hoods), x.shape[1], f.shape[1]
-    features, values = (np.ascontiguousarray(v.detach().double().cpu().numpy()) for v in (x, f))
+    features, values = _numbers(x), _numbers(f)
     members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
     coefficients, intercepts, residuals = np.zeros((n, p, k)), np.zeros((n, k)), np.zeros(n)
     solved = np.zeros(n, dtype=bool)
@@ -193,20 +200,36 @@ def _least_squares(
             )  # fmt: skip
 
         run_chunks(solve, offsets, torch.get_num_threads(), grain=REFRESH)
-    if not solved.all():
-        _solve_rest(features, values, members, offsets, ridge, intercept, solved, coefficients, intercepts, residuals)
+    rest = np.flatnonzero(~solved)
+    if len(rest):
+        _solve_rest(features, values, members, offsets, ridge, intercept, rest, coefficients, intercepts, residuals)
     device = f.device
     return tuple(torch.from_numpy(v).to(device) for v in (coefficients, intercepts, residuals))  # type: ignore[return-value]
 
 
-def _solve_rest(features, values, members, offsets, ridge, intercept, solved, coefficients, intercepts, residuals):  # type: ignore[no-untyped-def]
-    """Fit the neighborhoods that the compiled kernel left: degenerate ones, and those with many features.
+def _numbers(values: Tensor) -> np.ndarray:
+    """As the kernels want them: float64 in main memory, row after row."""
+    return np.ascontiguousarray(values.detach().double().cpu().numpy())
+
+
+def _solve_rest(
+    features: np.ndarray,
+    values: np.ndarray,
+    members: np.ndarray,
+    offsets: np.ndarray,
+    ridge: float,
+    intercept: bool,
+    rest: np.ndarray,
+    coefficients: np.ndarray,
+    intercepts: np.ndarray,
+    residuals: np.ndarray,
+) -> None:
+    """Fit the neighborhoods `rest` that the compiled kernel left: degenerate ones, and those with many features.
 
     Neighborhoods of one size are stacked and solved together: by the m x m dual equations where a ridge
     makes them regular and they are the smaller ones, and otherwise by singular values, dropping those that
     are zero up to rounding: theta = V diag(s / (s^2 + ridge)) U' f.
     """
-    rest = np.flatnonzero(~solved)
     sizes = np.diff(offsets)[rest]
     for m in np.unique(sizes):
         group = rest[sizes == m]

@@ -1,0 +1,336 @@
+"""Benchmarks: Pellucid against what one would otherwise write, side by side in one run.
+
+Every figure is a ratio of medians measured in the same process, both sides taking turns. Results go to
+benchmarks/results.json, from which the table in the README is made.
+
+    python benchmarks/run.py            # measure, save, and update the README's table
+    python benchmarks/run.py --smoke    # tiny sizes, nothing saved: shows that everything runs
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import pellucid as pl
+
+HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+START, END = "<!-- benchmarks: written by benchmarks/run.py -->", "<!-- end of benchmarks -->"
+
+
+def seconds(*actions: Callable[[], object], repeats: int) -> list[float]:
+    """The median time of each action; they take turns, so that a busy moment hits all of them."""
+    times: list[list[float]] = [[] for _ in actions]
+    for action in actions:
+        action()  # compile, fill caches
+    for _ in range(repeats):
+        for action, column in zip(actions, times, strict=True):
+            start = time.perf_counter()
+            action()
+            column.append(time.perf_counter() - start)
+    return [median(column) for column in times]
+
+
+def fingerprints(n: int, size: int, generator: np.random.Generator) -> tuple[Tensor, Tensor, pl.Neighborhoods]:
+    """Neighborhoods of analogs: 2048 bits, of which fragments switch groups of about 150 on and off."""
+    bits, varying, outputs = 2048, 150, 12
+    x = np.zeros((n, size, bits), dtype=np.uint8)
+    f = np.zeros((n, size, outputs))
+    for i in range(n):
+        groups = generator.integers(0, 60, varying)
+        fragments = generator.random((size, 60)) < generator.beta(0.6, 2.0, 60)
+        flips = generator.random((size, varying)) < 0.01
+        x[i] = generator.random(bits) < 0.03
+        x[i][:, generator.choice(bits, varying, replace=False)] = fragments[:, groups] ^ flips
+        effects = generator.normal(size=(60, outputs)) * (generator.random((60, 1)) < 0.3)
+        f[i] = 1 / (1 + np.exp(-0.5 * fragments @ effects - 0.3 * generator.normal(size=(size, outputs))))
+    members = [range(i * size, (i + 1) * size) for i in range(n)]
+    hoods = pl.from_lists(members, centers=[m[0] for m in members])
+    return torch.from_numpy(x.reshape(-1, bits)), torch.from_numpy(f.reshape(-1, outputs)), hoods
+
+
+def trees(smoke: bool) -> list[dict[str, Any]]:
+    """All trees in one call against a loop over scikit-learn's, one thread each."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    torch.set_num_threads(1)
+    n, size = (20 if smoke else 1000), 59
+    x, f, hoods = fingerprints(n, size, np.random.default_rng(0))
+    bits, values = x.numpy(), f.numpy()
+    rows = []
+    cases: list[tuple[Literal["squared", "absolute"], int, float]] = [("squared", 40, 20), ("absolute", 20, 100)]
+    for criterion, sample, goal in cases:
+        family = pl.TreeFamily(depth=5, criterion=criterion)
+        sample = min(sample, n)
+
+        def loop(criterion: str = criterion, sample: int = sample) -> None:
+            for i in range(sample):
+                own = slice(i * size, (i + 1) * size)
+                tree = DecisionTreeRegressor(max_depth=5, criterion=f"{criterion}_error", random_state=0)
+                tree.fit(bits[own], values[own])
+
+        ours, theirs = seconds(partial(family.best_response, x, f, hoods), loop, repeats=1 if smoke else 5)
+        rows.append(
+            compared(
+                f"{n} trees, {criterion}: 59 members, 2048 bits (150 vary), 12 outputs, depth 5",
+                "loop over `DecisionTreeRegressor`",
+                ours / n,
+                theirs / sample,
+                goal,
+                threads=1,
+            )
+        )
+    return rows
+
+
+def ridges(smoke: bool) -> list[dict[str, Any]]:
+    """All windows in one call against a loop over scikit-learn's Ridge."""
+    from sklearn.linear_model import Ridge
+
+    torch.set_num_threads(1)
+    x, f, hoods = series(4 if smoke else 128)
+    features, values = x.numpy(), f.numpy()
+    sample = [hoods.members_of(i).numpy() for i in range(0, len(hoods), max(1, len(hoods) // 300))]
+    family = pl.LinearFamily(ridge=1.0)
+
+    def loop() -> None:
+        for own in sample:
+            Ridge(alpha=1.0).fit(features[own], values[own])
+
+    ours, theirs = seconds(lambda: family.best_response(x, f, hoods), loop, repeats=2 if smoke else 9)
+    name = f"{len(hoods)} ridge witnesses: windows of radius 9, 8 features, 4 outputs"
+    return [compared(name, "loop over `Ridge`", ours / len(hoods), theirs / len(sample), 500.0, threads=1)]
+
+
+def series(batch: int) -> tuple[Tensor, Tensor, pl.Windows]:
+    """Autoregressive features of random series, values to be witnessed, and windows of radius 9."""
+    generator = torch.Generator().manual_seed(0)
+    x = pl.lagged(torch.randn(batch, 99, 4, generator=generator), order=2).flatten(0, 1)
+    f = torch.randn(len(x), 4, generator=generator)
+    return x, f, pl.windows([98] * batch, radius=9)
+
+
+class Predictor(nn.Module):
+    """One convolution, one LSTM, two linear layers, width 128: the size of the paper's sequence model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(4, 128, 2)
+        self.lstm = nn.LSTM(128, 128, batch_first=True)
+        self.head = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 4))
+
+    def forward(self, history: Tensor) -> Tensor:
+        hidden, _ = self.lstm(torch.relu(self.convolution(history.mT)).mT)
+        result: Tensor = self.head(hidden)
+        return result
+
+
+def training_step(smoke: bool) -> list[dict[str, Any]]:
+    """A step of training with each game against one without."""
+    threads = os.cpu_count() or 1
+    torch.set_num_threads(threads)
+    batch = 4 if smoke else 128
+    generator = torch.Generator().manual_seed(0)
+    history = torch.randn(batch, 100, 4, generator=generator)
+    x = pl.lagged(history[:, :-1], order=2).flatten(0, 1)  # positions 2..99, each of which predicts the next
+    target = history[:, 2:].flatten(0, 1)
+    hoods = pl.windows([98] * batch, radius=9)
+    predictor = Predictor()
+    optimizer = torch.optim.Adam(predictor.parameters(), lr=1e-4)
+    family = pl.LinearFamily(ridge=1.0)
+
+    def step(game: pl.Game | None) -> None:
+        optimizer.zero_grad()
+        f = predictor(history)[:, :-1].flatten(0, 1)
+        loss = (f - target).square().mean()
+        if game:
+            loss = loss + game(f, x, hoods).penalty
+        loss.backward()
+        optimizer.step()
+
+    games = {
+        "no game": None,
+        "asymmetric": pl.AsymmetricGame(family),
+        "symmetric": pl.SymmetricGame(family),
+        "symmetric, direct sum": pl.SymmetricGame(family, form="direct"),
+    }
+    times = dict(
+        zip(games, seconds(*(partial(step, game) for game in games.values()), repeats=3 if smoke else 31), strict=True)
+    )
+    name = "training step, CNN + LSTM of width 128, 128 x 98 positions"
+    goals = {"asymmetric": 1.10, "symmetric": 1.10}
+    rows = [
+        {
+            "name": f"{name}: {kind} game",
+            "against": "the same step without a game",
+            "milliseconds": [1e3 * times[kind], 1e3 * times["no game"]],
+            "ratio": times[kind] / times["no game"],
+            "goal": f"at most {goals[kind]:.2f}" if kind in goals else "",
+            "met": times[kind] / times["no game"] <= goals.get(kind, np.inf),
+            "threads": threads,
+        }
+        for kind in list(games)[1:]
+    ]
+    between = times["symmetric"] / times["asymmetric"]
+    rows.append(
+        {
+            "name": f"{name}: symmetric game",
+            "against": "the asymmetric game",
+            "milliseconds": [1e3 * times["symmetric"], 1e3 * times["asymmetric"]],
+            "ratio": between,
+            "goal": "within 3 %",
+            "met": abs(between - 1) <= 0.03,
+            "threads": threads,
+        }
+    )
+    return rows
+
+
+GROWTH = """
+import resource, sys, time, torch, pellucid as pl
+torch.set_num_threads(1)
+kind, n = sys.argv[1], int(sys.argv[2])
+family = pl.LinearFamily(ridge=1.0) if kind == "linear" else pl.TreeFamily(depth=3)
+generator = torch.Generator().manual_seed(0)
+x, f = torch.randn(n, 8, generator=generator), torch.randn(n, 4, generator=generator)
+hoods = pl.windows([n], radius=9)
+family.best_response(x[:50], f[:50], pl.windows([50], radius=9)).consensus()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+times = []
+for _ in range(3):
+    start = time.perf_counter()
+    pl.SymmetricGame(family)(f, x, hoods)
+    times.append(time.perf_counter() - start)
+print(sorted(times)[1], 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+"""
+
+
+def growth(smoke: bool) -> list[dict[str, Any]]:
+    """Time and memory of a symmetric game over three decades of neighborhoods."""
+    sizes = (1000, 4000) if smoke else (1000, 10_000, 100_000, 1_000_000)
+    rows = []
+    for kind in ("linear", "tree"):
+        printed = [[float(number) for number in python("-c", GROWTH, kind, str(n)).split()] for n in sizes]
+        took, held = zip(*printed, strict=True)
+        for what, values in (("time", took), ("memory", held)):
+            # The slope in logarithms: 1 is linear growth. A process's memory grows in steps too coarse for the
+            # smallest size.
+            first = 1 if what == "memory" and not smoke else 0
+            slope = float(np.polyfit(np.log(sizes[first:]), np.log(np.maximum(values[first:], 1e-9)), 1)[0])
+            rows.append(
+                {
+                    "name": f"{what} of a symmetric game, {kind} witnesses, {sizes[0]:,} to {sizes[-1]:,} neighborhoods",
+                    "against": "linear growth: exponent 1",
+                    "sizes": sizes,
+                    "values": values,
+                    "ratio": slope,
+                    "unit": "exponent",
+                    "goal": "about 1",
+                    "met": slope < 1.1,
+                    "threads": 1,
+                }
+            )
+    return rows
+
+
+def startup(smoke: bool) -> list[dict[str, Any]]:
+    """`import pellucid` beyond `import torch`, in fresh interpreters."""
+    code = "import time, torch; t = time.perf_counter(); import pellucid; print(time.perf_counter() - t)"
+    took = median(float(python("-c", code)) for _ in range(2 if smoke else 7))
+    return [
+        {
+            "name": "`import pellucid` beyond `import torch`",
+            "against": "",
+            "ratio": took,
+            "unit": "s",
+            "goal": "under 1 s",
+            "met": took < 1,
+            "threads": 1,
+        }
+    ]
+
+
+def python(*arguments: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+def compared(name: str, against: str, ours: float, theirs: float, goal: float, *, threads: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "against": against,
+        "milliseconds": [1e3 * ours, 1e3 * theirs],
+        "ratio": theirs / ours,
+        "unit": "times faster",
+        "goal": f"at least {goal:g}",
+        "met": theirs / ours >= goal,
+        "threads": threads,
+    }
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as Markdown."""
+    lines = ["| what | against | measured | goal | threads |", "|---|---|---|---|---|"]
+    for row in report["rows"]:
+        shown = f"{row['ratio']:.3g}" if row["ratio"] < 100 else f"{row['ratio']:.0f}"
+        unit = f" {row['unit']}" if "unit" in row else " times the cost"
+        mark = "" if row["met"] else " (**missed**)"
+        lines.append(f"| {row['name']} | {row['against']} | {shown}{unit} | {row['goal']}{mark} | {row['threads']} |")
+    machine = report["machine"]
+    lines += [
+        "",
+        f"Medians, both sides in one run, on {machine['cores']} cores ({machine['processor']}), Python "
+        f"{machine['python']}, torch {machine['torch']}, scikit-learn {machine['scikit-learn']}.",
+    ]
+    return "\n".join(lines)
+
+
+def measure(smoke: bool) -> dict[str, Any]:
+    import sklearn
+
+    rows = []
+    for section in (trees, ridges, training_step, growth, startup):
+        print(f"{section.__name__} ...", flush=True)
+        rows += section(smoke)
+    return {
+        "machine": {
+            "cores": os.cpu_count(),
+            "processor": platform.machine(),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "rows": rows,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
+    smoke = parser.parse_args().smoke
+    report = measure(smoke)
+    print("\n" + table(report))
+    if not smoke:
+        (HERE / "results.json").write_text(json.dumps(report, indent=1) + "\n")
+        before, rest = README.read_text().split(START)
+        README.write_text(f"{before}{START}\n{table(report)}\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()

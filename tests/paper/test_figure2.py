@@ -1,0 +1,52 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from paper import figure2
+
+
+@pytest.fixture(scope="module")
+def reproduced():
+    return figure2.reproduce()
+
+
+def test_all_three_predictors_have_the_same_error_to_three_digits(reproduced):
+    _, _, fits = reproduced
+    assert len({f"{fit.mse:.3f}" for fit in fits}) == 1
+
+
+def test_the_readme_shows_the_table_that_is_printed(reproduced):
+    assert figure2.table(reproduced[2]) in (Path(figure2.__file__).parents[1] / "README.md").read_text()
+
+
+def test_each_game_deviates_least_from_its_own_family(reproduced):
+    deep, linear, stump = reproduced[2]
+    assert linear.deviations["linear"] < 0.5 * min(deep.deviations["linear"], stump.deviations["linear"])
+    assert stump.deviations["stump"] < 0.5 * min(deep.deviations["stump"], linear.deviations["stump"])
+
+
+def test_the_linear_game_ends_at_the_minimum_of_its_objective(reproduced):
+    x, y, (_, fit, _) = reproduced
+    basis = figure2.hat_basis(x, fit.pieces)
+    columns = torch.cat([torch.ones_like(x), x], dim=1)
+    outside = torch.eye(len(x), dtype=x.dtype) - columns @ torch.linalg.pinv(columns)
+    # min |B k - y|^2 + weight |outside B k|^2, as one least-squares problem.
+    stacked = torch.cat([basis, fit.weight**0.5 * outside @ basis])
+    exact = torch.linalg.lstsq(stacked, torch.cat([y, torch.zeros_like(y)])).solution
+    torch.testing.assert_close(basis @ fit.knots, basis @ exact, atol=1e-4, rtol=0)
+
+
+def test_the_script_writes_both_figures(tmp_path):
+    command = [sys.executable, figure2.__file__, "--smoke", "--out", str(tmp_path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    assert "deviation from linear" in printed
+    assert (tmp_path / "figure2.png").stat().st_size > 10_000
+    assert (tmp_path / "figure2.svg").read_text().startswith("<?xml")
+
+
+def test_the_hat_basis_interpolates():
+    x = torch.rand(50, 1, dtype=torch.float64)
+    knots = torch.linspace(0, 1, 6, dtype=torch.float64)[:, None]
+    torch.testing.assert_close(figure2.hat_basis(x, 5) @ (3 * knots - 1), 3 * x - 1)

@@ -1,0 +1,76 @@
+import json
+from textwrap import dedent
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+
+import pellucid as pl
+from pellucid import metrics
+
+
+def test_it_judges_scikit_learn_models_from_their_predictions():
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(300, 3))
+    y = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2]
+    hoods = pl.nearest(x, k=20)
+    straight = pl.audit(LinearRegression().fit(x, y).predict(x), x, hoods, pl.LinearFamily())
+    forest = pl.audit(RandomForestRegressor(20, random_state=0).fit(x, y).predict(x), x, hoods, pl.LinearFamily())
+    assert straight.deviations.max() < 1e-20
+    assert straight.explained == pytest.approx(1.0)
+    assert float(straight.local_auc.nanmean()) == pytest.approx(1.0, abs=1e-3)
+    assert forest.deviations.mean() > 1e-3
+    assert 0.2 < forest.explained < 0.99
+    assert float(forest.global_auc) < float(straight.global_auc)
+
+
+def test_every_number_follows_its_definition(generator):
+    x = torch.randn(40, 2, generator=generator, dtype=torch.float64)
+    f = torch.randn(40, 2, generator=generator, dtype=torch.float64)
+    hoods = pl.nearest(x, k=9)
+    family = pl.TreeFamily(depth=2)
+    report = pl.audit(f, x, hoods, family, deviation=pl.absolute_error)
+    witnesses = family.best_response(x, f, hoods)
+    torch.testing.assert_close(report.deviations, witnesses.deviations(pl.absolute_error))
+    torch.testing.assert_close(report.local_auc, metrics.local_generalized_auc(f, witnesses.at_members(), hoods))
+    torch.testing.assert_close(report.global_auc, metrics.generalized_auc(f, witnesses.at_centers()))
+    assert report.rmse == pytest.approx(metrics.deviation_rmse(f, witnesses))
+    residual = total = 0.0
+    for i in range(40):
+        own = hoods.members_of(i)
+        residual += (f[own] - witnesses[i](x[own])).square().sum()
+        total += (f[own] - f[own].mean(0)).square().sum()
+    assert report.explained == pytest.approx(1 - float(residual / total))
+    assert report.quantiles()[0.5] == pytest.approx(report.deviations.quantile(0.5).item())
+    assert report.worst(3) == report.deviations.argsort(descending=True)[:3].tolist()
+    assert json.loads(json.dumps(report.to_dict()))["neighborhoods"] == 40
+
+
+def test_it_prints_as_a_table():
+    x = torch.arange(8, dtype=torch.float64)[:, None]
+    f = torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1], dtype=torch.float64)
+    report = pl.audit(f, x, pl.windows([8], radius=7), pl.ConstantFamily())
+    expected = """\
+        neighborhoods                             8
+        members, median (largest)             8 (8)
+        deviation, mean                        0.25
+        deviation, 5% quantile                 0.25
+        deviation, 25% quantile                0.25
+        deviation, 50% quantile                0.25
+        deviation, 75% quantile                0.25
+        deviation, 95% quantile                0.25
+        deviation, 100% quantile               0.25
+        rmse at the centers                     0.5
+        variance explained by witnesses        0.0%
+        generalized AUC, local               0.0000
+        generalized AUC, global              0.0000"""
+    assert str(report) == dedent(expected)
+
+
+def test_a_constant_predictor_is_fully_explained():
+    report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
+    assert report.explained == 1.0
+    assert torch.isnan(report.local_auc).all()
+    assert "nan" in str(report)

@@ -1,0 +1,56 @@
+"""The package as a whole: light to import, documented by code that runs."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks import run
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks(page):
+        exec(compile(block, str(page), "exec"), names)  # noqa: S102
+
+
+def test_there_is_python_to_run():
+    assert sum(len(blocks(page)) for page in PAGES) >= 5
+
+
+def test_importing_the_package_leaves_heavy_libraries_alone():
+    code = "import pellucid, sys; print(*sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    loaded = {name.partition(".")[0] for name in printed.split()}
+    assert {"numpy", "torch"} <= loaded
+    assert not loaded & {"numba", "scipy", "sklearn", "matplotlib", "rdkit", "lightning", "pandas"}
+
+
+def test_every_public_name_exists_and_is_sorted():
+    import pellucid
+
+    assert sorted(pellucid.__all__) == pellucid.__all__
+    for name in pellucid.__all__:
+        assert getattr(pellucid, name) is not None
+
+
+def test_the_readme_shows_the_benchmarks_that_were_measured():
+    report = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+    assert run.table(report) in (ROOT / "README.md").read_text()
+
+
+def test_the_benchmarks_run():
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--smoke"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    assert "times faster" in printed

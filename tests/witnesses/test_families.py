@@ -1,0 +1,85 @@
+"""What must hold for every family, on whatever comes."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsRegressor
+
+import pellucid as pl
+from pellucid.testing import check_family, check_response
+
+
+@dataclass(frozen=True)
+class NeighborFamily(pl.WitnessFamily):
+    def best_response(self, x, f, hoods):
+        return pl.fit_each(lambda x, f: KNeighborsRegressor(n_neighbors=1).fit(x, f).predict, x, f, hoods)
+
+
+FAMILIES = [
+    pl.ConstantFamily(),
+    pl.LinearFamily(),
+    pl.LinearFamily(intercept=False),
+    pl.LinearFamily(ridge=1.0),
+    pl.TreeFamily(),
+    pl.TreeFamily(depth=2),
+    pl.TreeFamily(depth=3, criterion="absolute"),
+    pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
+    NeighborFamily(),
+]
+
+
+@st.composite
+def problems(draw):
+    """Random shapes; few distinct values, so that points coincide, features are constant and splits tie."""
+    n_points, p, k = draw(st.integers(1, 12)), draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    number = st.one_of(st.integers(-2, 2), st.floats(-1e3, 1e3, width=32))
+    x = draw(st.lists(st.lists(number, min_size=p, max_size=p), min_size=n_points, max_size=n_points))
+    f = draw(st.lists(st.lists(number, min_size=k, max_size=k), min_size=n_points, max_size=n_points))
+    point = st.integers(0, n_points - 1)
+    members = draw(st.lists(st.lists(point, min_size=1, unique=True), min_size=1, max_size=6))
+    centers = draw(st.lists(point, min_size=len(members), max_size=len(members)))
+    hoods = pl.from_lists(members, centers, n_points)
+    if draw(st.booleans()):
+        hoods = pl.windows([n_points], radius=draw(st.integers(0, 4)))
+    return torch.tensor(x, dtype=torch.float64), torch.tensor(f, dtype=torch.float64), hoods
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@given(problem=problems())
+def test_the_contract_holds_on_random_problems(family, problem):
+    check_response(family, *problem)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_the_contract_holds_on_awkward_problems(family):
+    check_family(family)
+
+
+@pytest.mark.parametrize("family", [pl.LinearFamily(), pl.TreeFamily(depth=2)], ids=repr)
+@given(problem=problems())
+def test_a_best_response_is_no_worse_than_a_constant(family, problem):
+    x, f, hoods = problem
+    constant = pl.ConstantFamily().best_response(x, f, hoods).deviations()
+    assert (family.best_response(x, f, hoods).deviations() <= constant + 1e-8 * (1 + constant)).all()
+
+
+def test_the_checks_catch_a_family_that_breaks_the_contract():
+    class Restless(pl.WitnessFamily):
+        def best_response(self, x, f, hoods):
+            shift = torch.rand(1).item()
+            return pl.fit_each(lambda x, f: lambda new: torch.full((len(new), 1), shift), x, f, hoods)
+
+    with pytest.raises(AssertionError, match="the same response to the same predictions"):
+        check_response(Restless(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
+
+    class Wrong(pl.WitnessFamily):
+        def best_response(self, x, f, hoods):
+            fitted = pl.LinearFamily().best_response(x, f, hoods)
+            fitted.residuals[0] += 1
+            return fitted
+
+    with pytest.raises(AssertionError, match="follow their definition"):
+        check_response(Wrong(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
