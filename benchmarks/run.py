@@ -34,15 +34,20 @@ START, END = "<!-- benchmarks: written by benchmarks/run.py -->", "<!-- end of b
 
 
 def seconds(*actions: Callable[[], object], repeats: int) -> list[float]:
-    """The median time of each action; they take turns, so that a busy moment hits all of them."""
+    """The median time of each action.
+
+    They take turns, so that a busy moment hits all of them, in an order drawn anew each time, since an action
+    leaves caches and free memory behind for the next.
+    """
     times: list[list[float]] = [[] for _ in actions]
+    order = np.random.default_rng(0)
     for action in actions:
         action()  # compile, fill caches
     for _ in range(repeats):
-        for action, column in zip(actions, times, strict=True):
+        for i in order.permutation(len(actions)):
             start = time.perf_counter()
-            action()
-            column.append(time.perf_counter() - start)
+            actions[i]()
+            times[i].append(time.perf_counter() - start)
     return [median(column) for column in times]
 
 
@@ -170,7 +175,7 @@ def training_step(smoke: bool) -> list[dict[str, Any]]:
         "symmetric, direct sum": pl.SymmetricGame(family, form="direct"),
     }
     times = dict(
-        zip(games, seconds(*(partial(step, game) for game in games.values()), repeats=3 if smoke else 31), strict=True)
+        zip(games, seconds(*(partial(step, game) for game in games.values()), repeats=3 if smoke else 61), strict=True)
     )
     name = "training step, CNN + LSTM of width 128, 128 x 98 positions"
     goals = {"asymmetric": 1.10, "symmetric": 1.10}
@@ -202,7 +207,9 @@ def training_step(smoke: bool) -> list[dict[str, Any]]:
 
 
 GROWTH = """
-import resource, sys, time, torch, pellucid as pl
+import re, sys, time, torch, pellucid as pl
+def memory(kind):
+    return int(re.search(kind + r":\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 torch.set_num_threads(1)
 kind, n = sys.argv[1], int(sys.argv[2])
 family = pl.LinearFamily(ridge=1.0) if kind == "linear" else pl.TreeFamily(depth=3)
@@ -210,13 +217,14 @@ generator = torch.Generator().manual_seed(0)
 x, f = torch.randn(n, 8, generator=generator), torch.randn(n, 4, generator=generator)
 hoods = pl.windows([n], radius=9)
 family.best_response(x[:50], f[:50], pl.windows([50], radius=9)).consensus()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+open("/proc/self/clear_refs", "w").write("5")  # the peak counts from now on
+before = memory("VmRSS")
 times = []
 for _ in range(3):
     start = time.perf_counter()
     pl.SymmetricGame(family)(f, x, hoods)
     times.append(time.perf_counter() - start)
-print(sorted(times)[1], 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+print(sorted(times)[1], 1024 * (memory("VmHWM") - before))
 """
 
 
@@ -228,13 +236,11 @@ def growth(smoke: bool) -> list[dict[str, Any]]:
         printed = [[float(number) for number in python("-c", GROWTH, kind, str(n)).split()] for n in sizes]
         took, held = zip(*printed, strict=True)
         for what, values in (("time", took), ("memory", held)):
-            # The slope in logarithms: 1 is linear growth. A process's memory grows in steps too coarse for the
-            # smallest size.
-            first = 1 if what == "memory" and not smoke else 0
-            slope = float(np.polyfit(np.log(sizes[first:]), np.log(np.maximum(values[first:], 1e-9)), 1)[0])
+            # The slope in logarithms: 1 is linear growth.
+            slope = float(np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-9)), 1)[0])
             rows.append(
                 {
-                    "name": f"{what} of a symmetric game, {kind} witnesses, {sizes[0]:,} to {sizes[-1]:,} neighborhoods",
+                    "name": f"{what} of a symmetric game, {kind} witnesses, {sizes[0]:,} to {sizes[-1]:,} centers",
                     "against": "linear growth: exponent 1",
                     "sizes": sizes,
                     "values": values,

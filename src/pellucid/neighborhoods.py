@@ -84,6 +84,12 @@ class BaseNeighborhoods(ABC):
         counts = torch.bincount(self.members, minlength=self.n_points)
         return torch.argsort(self.members, stable=True), torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
+    @cached_property
+    def covers(self) -> tuple[Tensor, Tensor]:
+        """The neighborhoods that hold each point (M,), point after point, and where each point's start (N + 1,)."""
+        order, starts = self.by_point
+        return self.rows[order], starts
+
     def members_of(self, i: int) -> Tensor:
         """The points of neighborhood i."""
         i = range(len(self))[i]

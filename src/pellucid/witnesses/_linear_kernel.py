@@ -114,24 +114,22 @@ def _is_constant(x, members, column):
 
 
 @njit(cache=True, nogil=True)
-def _direct_residual(x, f, members, theta, offset):
+def _direct_residual(x, f, members, theta):
     total = 0.0
     for j in members:
         for c in range(f.shape[1]):
-            guess = offset[c]
+            guess = theta[0, c]
             for a in range(x.shape[1]):
-                guess += theta[a, c] * x[j, a]
+                guess += theta[1 + a, c] * x[j, a]
             total += (f[j, c] - guess) ** 2
     return total
 
 
 @njit(cache=True, nogil=True)
-def solve_range(
-    x, f, members, offsets, sliding, ridge, intercept, begin, end, coefficients, intercepts, residuals, solved
-):
+def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, parameters, residuals, solved):
     """Fit the neighborhoods begin..end-1.
 
-    Writes coefficients (n x P x K), intercepts (n x K), the mean squared residuals (n) and `solved` (n),
+    Writes parameters (n x (1 + P) x K, the intercept first), the mean squared residuals (n) and `solved` (n),
     False where the columns are too dependent. `sliding` promises that members are consecutive points.
     """
     p, k = x.shape[1], f.shape[1]
@@ -192,15 +190,26 @@ def solve_range(
                 offset = means[p + c, w]
                 for a in range(p):
                     slope = theta[a, c, w]
-                    coefficients[i, a, c] = slope
+                    parameters[i, 1 + a, c] = slope
                     offset -= slope * means[a, w]
                     # With (G + ridge I) theta = b: |f - X theta|^2 = f'f - theta'b - ridge theta'theta.
                     residual -= slope * (right[a, c, w] + ridge * slope)
-                intercepts[i, c] = offset
+                parameters[i, 0, c] = offset
             own = members[offsets[i] : offsets[i + 1]]
             if residual <= CLOSE_FIT * square[w] or pivots[w] < RATHER_DEPENDENT:
-                residual = _direct_residual(x, f, own, coefficients[i], intercepts[i])
+                residual = _direct_residual(x, f, own, parameters[i])
             residuals[i] = residual / len(own)
+
+
+# Neighboring points are mostly covered by the same windows; so many points share the sum over those.
+SHARING = 4
+
+
+@njit(cache=True, nogil=True)
+def _add_shares(parameters, sizes, i, total):
+    share = 1.0 / sizes[i]
+    for q in range(len(total)):
+        total[q] += share * parameters[i, q]
 
 
 @njit(cache=True, nogil=True)
@@ -208,19 +217,31 @@ def pull_range(x, parameters, sizes, covers, starts, begin, end, result):
     """For the points begin..end-1 write result_j = sum_i S_ij (theta_0i + theta_i' x_j) / m_i.
 
     parameters is n x ((1 + P) K), intercept first; covers[starts[j] : starts[j + 1]] are the neighborhoods that
-    hold point j. Parameters are added up before they meet x_j: one product per point, not one per entry.
+    hold point j, ascending. Parameters are added up before they meet x_j: one product per point, not one per
+    entry.
     """
     p, k = x.shape[1], result.shape[1]
-    total = np.empty(parameters.shape[1])
-    for j in range(begin, end):
-        total[:] = 0.0
-        for e in range(starts[j], starts[j + 1]):
-            i = covers[e]
-            share = 1.0 / sizes[i]
-            for q in range(len(total)):
-                total[q] += share * parameters[i, q]
-        for c in range(k):
-            value = total[c]
-            for a in range(p):
-                value += x[j, a] * total[(1 + a) * k + c]
-            result[j, c] = value
+    common, total = np.empty(parameters.shape[1]), np.empty(parameters.shape[1])
+    for block in range(begin, end, SHARING):
+        points = range(block, min(block + SHARING, end))
+        # The neighborhoods low..high-1 cover all of these points, if those of each point are consecutive.
+        low, high = 0, len(parameters)
+        for j in points:
+            count = starts[j + 1] - starts[j]
+            if count and covers[starts[j + 1] - 1] - covers[starts[j]] + 1 == count:
+                low, high = max(low, covers[starts[j]]), min(high, covers[starts[j + 1] - 1] + 1)
+            else:
+                high = 0
+        common[:] = 0.0
+        for i in range(low, high):
+            _add_shares(parameters, sizes, i, common)
+        for j in points:
+            total[:] = common
+            for e in range(starts[j], starts[j + 1]):
+                if not low <= covers[e] < high:
+                    _add_shares(parameters, sizes, covers[e], total)
+            for c in range(k):
+                value = total[c]
+                for a in range(p):
+                    value += x[j, a] * total[(1 + a) * k + c]
+                result[j, c] = value

@@ -42,10 +42,8 @@ class LinearFamily(WitnessFamily):
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         x, f = _checks.points(x, f, hoods)
-        coefficients, intercepts, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
-        return LinearWitnesses(
-            x=x, f=f.detach(), hoods=hoods, coefficients=coefficients, intercepts=intercepts, residuals=residuals
-        )
+        parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
+        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters, residuals=residuals)
 
 
 @final
@@ -57,9 +55,9 @@ class ConstantFamily(WitnessFamily):
         x, f = _checks.points(x, f, hoods)
         values = f.detach().double()
         reference = values.mean(0)  # running sums of small numbers are more exact
-        intercepts = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
-        coefficients = intercepts.new_zeros(len(hoods), x.shape[1], f.shape[1])
-        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, coefficients=coefficients, intercepts=intercepts)
+        parameters = values.new_zeros(len(hoods), 1 + x.shape[1], f.shape[1])
+        parameters[:, 0] = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
+        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters)
 
 
 @final
@@ -67,41 +65,53 @@ class ConstantFamily(WitnessFamily):
 class LinearWitnesses(Witnesses):
     """Fitted linear functions, in float64."""
 
-    coefficients: Tensor = field(repr=False)
-    """(n, P, K)."""
-    intercepts: Tensor = field(repr=False)
-    """(n, K)."""
+    theta: Tensor = field(repr=False)
+    """(n, 1 + P, K): the intercept, then a coefficient for each feature."""
     residuals: Tensor | None = field(default=None, repr=False)
     """(n,) mean squared residual on each neighborhood, where the fit gave it."""
 
     @property
     def parameters(self) -> Tensor:
         """(n, 1 + P, K): the intercept, then a coefficient for each feature."""
-        return torch.cat([self.intercepts[:, None], self.coefficients], dim=1)
+        return self.theta
+
+    @property
+    def intercepts(self) -> Tensor:
+        """(n, K)."""
+        return self.theta[:, 0]
+
+    @property
+    def coefficients(self) -> Tensor:
+        """(n, P, K)."""
+        return self.theta[:, 1:]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
         result = self.intercepts[which]
-        step = max(1, _BATCH // max(1, self.coefficients[0].numel()))
+        step = max(1, _BATCH // self.theta[0].numel())
         for start in range(0, len(which), step):
             part = slice(start, start + step)
             result[part] += torch.bmm(x[part].double()[:, None], self.coefficients[which[part]])[:, 0]
         return result
 
+    def at_centers(self) -> Tensor:
+        # Each witness once and in order: no need to gather parameters, which is most of the work of `evaluate`.
+        x = self.x[self.hoods.centers].double()
+        return torch.bmm(torch.cat([torch.ones_like(x[:, :1]), x], dim=1)[:, None], self.theta)[:, 0].to(self.f)
+
     def pull(self) -> Tensor:
         # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: so the symmetric
         # game costs what the asymmetric one costs.
-        from pellucid.witnesses._linear_kernel import pull_range
+        from pellucid.witnesses._linear_kernel import SHARING, pull_range
 
         x = _numbers(self.x)
-        parameters = _numbers(self.parameters.flatten(1))
-        sizes, order, starts = (v.cpu().numpy() for v in (self.hoods.sizes, *self.hoods.by_point))
-        covers = self.hoods.rows.cpu().numpy()[order]
+        parameters = _numbers(self.theta.flatten(1))
+        sizes, covers, starts = (v.cpu().numpy() for v in (self.hoods.sizes, *self.hoods.covers))
         result = np.empty((len(x), self.intercepts.shape[1]))
 
         def pull(begin: int, end: int) -> None:
             pull_range(x, parameters, sizes, covers, starts, begin, end, result)
 
-        run_chunks(pull, starts, torch.get_num_threads())
+        run_chunks(pull, starts, torch.get_num_threads(), grain=SHARING)
         return torch.from_numpy(result).to(self.f.device)
 
     def deviations(self, deviation: Deviation = squared_error) -> Tensor:
@@ -182,29 +192,28 @@ def lag_names(channels: Sequence[str], *, order: int) -> list[str]:
 
 def _least_squares(
     x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridge: float, intercept: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Coefficients (n, P, K), intercepts (n, K) and mean squared residuals (n,), all float64."""
+) -> tuple[Tensor, Tensor]:
+    """Parameters (n, 1 + P, K) and mean squared residuals (n,), in float64."""
     from pellucid.witnesses._linear_kernel import REFRESH, solve_range
 
     n, p, k = len(hoods), x.shape[1], f.shape[1]
     features, values = _numbers(x), _numbers(f)
     members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
-    coefficients, intercepts, residuals = np.zeros((n, p, k)), np.zeros((n, k)), np.zeros(n)
+    parameters, residuals = np.empty((n, 1 + p, k)), np.empty(n)
     solved = np.zeros(n, dtype=bool)
     if 0 < p <= _MANY_FEATURES:
 
         def solve(begin: int, end: int) -> None:
             solve_range(
                 features, values, members, offsets, isinstance(hoods, Windows), float(ridge), intercept,
-                begin, end, coefficients, intercepts, residuals, solved,
+                begin, end, parameters, residuals, solved,
             )  # fmt: skip
 
         run_chunks(solve, offsets, torch.get_num_threads(), grain=REFRESH)
     rest = np.flatnonzero(~solved)
     if len(rest):
-        _solve_rest(features, values, members, offsets, ridge, intercept, rest, coefficients, intercepts, residuals)
-    device = f.device
-    return tuple(torch.from_numpy(v).to(device) for v in (coefficients, intercepts, residuals))  # type: ignore[return-value]
+        _solve_rest(features, values, members, offsets, ridge, intercept, rest, parameters, residuals)
+    return torch.from_numpy(parameters).to(f.device), torch.from_numpy(residuals).to(f.device)
 
 
 def _numbers(values: Tensor) -> np.ndarray:
@@ -220,8 +229,7 @@ def _solve_rest(
     ridge: float,
     intercept: bool,
     rest: np.ndarray,
-    coefficients: np.ndarray,
-    intercepts: np.ndarray,
+    parameters: np.ndarray,
     residuals: np.ndarray,
 ) -> None:
     """Fit the neighborhoods `rest` that the compiled kernel left: degenerate ones, and those with many features.
@@ -251,6 +259,6 @@ def _solve_rest(
                 tiny = s[:, :1] * max(x.shape[1:]) * torch.finfo(x.dtype).eps if s.shape[1] else s
                 inverse = torch.where(s > tiny, s / (s.square() + ridge), 0.0)
                 theta = vt.mT @ (inverse[..., None] * (u.mT @ f))
-            coefficients[part] = theta.numpy()
-            intercepts[part] = (f_mean - x_mean @ theta)[:, 0].numpy()
+            parameters[part, 0] = (f_mean - x_mean @ theta)[:, 0].numpy()
+            parameters[part, 1:] = theta.numpy()
             residuals[part] = (f - x @ theta).square().sum(2).mean(1).numpy()
