@@ -88,7 +88,8 @@ def test_constant_witnesses_are_means(generator):
     fitted = pl.ConstantFamily().best_response(x, f, hoods)
     for i in range(len(hoods)):
         torch.testing.assert_close(fitted.intercepts[i], f[hoods.members_of(i)].mean(0))
-    assert not fitted.coefficients.any()
+    assert fitted.parameters.shape == (40, 1, 3)  # features are not read, however many there are
+    assert fitted[0].text().splitlines()[0] == f"f0 = {fitted.intercepts[0, 0]:.3f}"
 
 
 def test_values_at_centers_members_and_in_consensus_follow_their_definitions(generator):
@@ -97,7 +98,7 @@ def test_values_at_centers_members_and_in_consensus_follow_their_definitions(gen
         fitted = family.best_response(x, f, hoods)
 
         def g(i, j, fitted=fitted):
-            return x[j] @ fitted.coefficients[i] + fitted.intercepts[i]
+            return x[j, : fitted.coefficients.shape[1]] @ fitted.coefficients[i] + fitted.intercepts[i]
 
         consensus, share = torch.zeros_like(f), torch.zeros(len(f), 1, dtype=torch.float64)
         for i in range(len(hoods)):

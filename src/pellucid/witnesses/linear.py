@@ -55,9 +55,8 @@ class ConstantFamily(WitnessFamily):
         x, f = _checks.points(x, f, hoods)
         values = f.detach().double()
         reference = values.mean(0)  # running sums of small numbers are more exact
-        parameters = values.new_zeros(len(hoods), 1 + x.shape[1], f.shape[1])
-        parameters[:, 0] = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
-        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters)
+        means = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
+        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=means[:, None])
 
 
 @final
@@ -66,13 +65,13 @@ class LinearWitnesses(Witnesses):
     """Fitted linear functions, in float64."""
 
     theta: Tensor = field(repr=False)
-    """(n, 1 + P, K): the intercept, then a coefficient for each feature."""
+    """(n, 1 + P, K): the intercept, then a coefficient for each feature; for constants the intercept alone."""
     residuals: Tensor | None = field(default=None, repr=False)
     """(n,) mean squared residual on each neighborhood, where the fit gave it."""
 
     @property
     def parameters(self) -> Tensor:
-        """(n, 1 + P, K): the intercept, then a coefficient for each feature."""
+        """(n, 1 + P, K): the intercept, then a coefficient for each feature; for constants the intercept alone."""
         return self.theta
 
     @property
@@ -86,24 +85,29 @@ class LinearWitnesses(Witnesses):
         return self.theta[:, 1:]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
-        result = self.intercepts[which]
+        result, x = self.intercepts[which], self._read(x)
         step = max(1, _BATCH // self.theta[0].numel())
         for start in range(0, len(which), step):
             part = slice(start, start + step)
             result[part] += torch.bmm(x[part].double()[:, None], self.coefficients[which[part]])[:, 0]
         return result
 
+    def _read(self, x: Tensor) -> Tensor:
+        """The features that the witnesses read: all of them, or none for constants."""
+        return x[:, : self.theta.shape[1] - 1]
+
     def at_centers(self) -> Tensor:
         # Each witness once and in order: no need to gather parameters, which is most of the work of `evaluate`.
-        x = self.x[self.hoods.centers].double()
-        return torch.bmm(torch.cat([torch.ones_like(x[:, :1]), x], dim=1)[:, None], self.theta)[:, 0].to(self.f)
+        x = self._read(self.x)[self.hoods.centers].double()
+        ones = torch.ones(len(x), 1, dtype=x.dtype, device=x.device)
+        return torch.bmm(torch.cat([ones, x], dim=1)[:, None], self.theta)[:, 0].to(self.f)
 
     def pull(self) -> Tensor:
         # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: so the symmetric
         # game costs what the asymmetric one costs.
         from pellucid.witnesses._linear_kernel import SHARING, pull_range
 
-        x = _numbers(self.x)
+        x = _numbers(self._read(self.x))
         parameters = _numbers(self.theta.flatten(1))
         sizes, covers, starts = (v.cpu().numpy() for v in (self.hoods.sizes, *self.hoods.covers))
         result = np.empty((len(x), self.intercepts.shape[1]))
@@ -129,19 +133,19 @@ class LinearWitness(Witness):
     """One linear function of named features."""
 
     coefficients: Tensor
-    """(P, K)."""
+    """(P, K), or (0, K) for a constant."""
     intercept: Tensor
     """(K,)."""
 
     def predict(self, x: Tensor) -> Tensor:
-        return x.double() @ self.coefficients + self.intercept
+        return x[:, : len(self.coefficients)].double() @ self.coefficients + self.intercept
 
     def text(self, *, decimals: int = 3) -> str:
         return "\n".join(f"{name} = {self._terms(k, decimals)}" for k, name in enumerate(self.output_names))
 
     def _terms(self, k: int, decimals: int) -> str:
         text = f"{float(self.intercept[k]):.{decimals}f}"
-        for name, weight in zip(self.feature_names, self.coefficients[:, k].tolist(), strict=True):
+        for name, weight in zip(self.feature_names, self.coefficients[:, k].tolist(), strict=False):
             if weight:
                 text += f" {'-' if weight < 0 else '+'} {abs(weight):.{decimals}f} {name}"
         return text
