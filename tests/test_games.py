@@ -204,3 +204,11 @@ def test_uniform_game_counts_its_neighborhoods(generator):
         game(f, x, hoods)
     with pytest.raises(pl.PellucidError, match="`index` must lie between 0 and 4"):
         game(f, x, hoods, torch.arange(20))
+
+
+@pytest.mark.parametrize("play", [pl.SymmetricGame, pl.AsymmetricGame])
+def test_a_deviation_that_reduces_too_much_or_too_little_is_refused(play, generator):
+    x, f, hoods = problem(generator)
+    for wrong in (lambda f, g: (f - g).square(), lambda f, g: (f - g).square().mean(), lambda f, g: 0.0):
+        with pytest.raises(pl.PellucidError, match=r"one number for each of the \d+ rows"):
+            play(pl.ConstantFamily(), deviation=wrong)(f, x, hoods)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.deviations import squared_error
+from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
 from pellucid.games import SymmetricGame
 from pellucid.neighborhoods import BaseNeighborhoods
@@ -105,7 +105,7 @@ class Bank:
             terms = self.hoods.coverage[index].to(f) * squared_error(f, fitted.consensus[index])
         else:
             rows, entries = fitted.entries_of(index)
-            distances = self.game.deviation(f[rows], fitted.at_members[entries])
+            distances = measure(self.game.deviation, f[rows], fitted.at_members[entries])
             shares = distances / self.hoods.sizes[self.hoods.rows[entries]]
             terms = f.new_zeros(len(f)).index_add(0, rows, shares.to(f))
         return self.game.weight * self.hoods.n_points / len(self.hoods) * terms.mean()

@@ -46,3 +46,15 @@ def gaussian_kl(f: Tensor, g: Tensor) -> Tensor:
     # exp(lg - lf) and exp(-lf) rather than a quotient: neither overflows before the result does.
     terms = f_log - g_log + torch.exp(g_log - f_log) + (g_mean - f_mean).square() * torch.exp(-f_log) - 1
     return 0.5 * terms.sum(-1)
+
+
+def measure(deviation: Deviation, f: Tensor, g: Tensor) -> Tensor:
+    """d(f, g) for each row (M,), refusing a deviation that returns anything else."""
+    distances = deviation(f, g)
+    if not isinstance(distances, Tensor) or distances.shape != f.shape[:1]:
+        got = tuple(distances.shape) if isinstance(distances, Tensor) else type(distances).__name__
+        raise InputError(
+            f"A deviation must return one number for each of the {len(f)} rows. Got {got} from "
+            f"{getattr(deviation, '__name__', deviation)!r}; sum over the outputs, `.sum(-1)`, and not over the points."
+        )
+    return distances

@@ -10,20 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
 from pellucid import _checks
-from pellucid.deviations import Deviation, squared_error
+from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses, WitnessFamily
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """What one round of a game gives."""
 
     penalty: Tensor
@@ -48,7 +47,7 @@ class Game(ABC):
 def member_deviations(f: Tensor, witnesses: Witnesses, deviation: Deviation) -> Tensor:
     """D_i = 1/m_i sum_j S_ij d(f_j, sg(g_i(x_j))), (n,), differentiable in f (N x K)."""
     hoods = witnesses.hoods
-    distances = deviation(f[hoods.members], witnesses.at_members())
+    distances = measure(deviation, f[hoods.members], witnesses.at_members())
     return hoods.sum_members(distances) / hoods.sizes
 
 
@@ -119,7 +118,7 @@ class AsymmetricGame(Game):
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
-        distances = self.deviation(f[hoods.centers], witnesses.at_centers())
+        distances = measure(self.deviation, f[hoods.centers], witnesses.at_centers())
         return Outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
 
 

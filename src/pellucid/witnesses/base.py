@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.deviations import Deviation, squared_error
+from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 
@@ -148,7 +148,7 @@ class Witnesses(ABC):
 
     def deviations(self, deviation: Deviation = squared_error) -> Tensor:
         """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)) for the predictions that the witnesses respond to."""
-        distances = deviation(self.f[self.hoods.members], self.at_members())
+        distances = measure(deviation, self.f[self.hoods.members], self.at_members())
         return self.hoods.sum_members(distances) / self.hoods.sizes
 
     def named(self, features: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Self:
