@@ -229,7 +229,7 @@ def test_the_same_uniform_problem_solved_by_cooper_agrees():
 
         def compute_cmp_state(self):
             witnesses = family.best_response(x, f.detach(), hoods)
-            deviations = pl.games.member_deviations(f, witnesses, pl.squared_error)
+            deviations = witnesses.deviations(pl.squared_error, f)
             state = cooper.ConstraintState(violation=deviations - margin)
             return cooper.CMPState(loss=(f - y).square().sum(), observed_constraints={self.margins: state})
 

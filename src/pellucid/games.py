@@ -44,13 +44,6 @@ class Game(ABC):
         return f"{type(self).__name__}({', '.join(settings)})"
 
 
-def member_deviations(f: Tensor, witnesses: Witnesses, deviation: Deviation) -> Tensor:
-    """D_i = 1/m_i sum_j S_ij d(f_j, sg(g_i(x_j))), (n,), differentiable in f (N x K)."""
-    hoods = witnesses.hoods
-    distances = measure(deviation, f[hoods.members], witnesses.at_members())
-    return hoods.sum_members(distances) / hoods.sizes
-
-
 @final
 @dataclass(frozen=True, repr=False)
 class SymmetricGame(Game):
@@ -88,7 +81,7 @@ class SymmetricGame(Game):
         x, f = _checks.points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         if self.form == "direct" or self.deviation is not squared_error:
-            deviations = member_deviations(f, witnesses, self.deviation)
+            deviations = witnesses.deviations(self.deviation, f)
             return Outcome(self.weight * deviations.mean(), deviations.detach(), witnesses)
         deviations = witnesses.deviations()
         # The consensus term lacks the spread of the witnesses around their consensus, a constant: the value
@@ -182,7 +175,7 @@ class UniformGame(nn.Module, Game):
                 f"Got values from {int(index.min())} to {int(index.max())}."
             )
         witnesses = self.family.best_response(x, f.detach(), hoods)
-        deviations = member_deviations(f, witnesses, self.deviation)
+        deviations = witnesses.deviations(self.deviation, f)
         multipliers = self.multipliers[index]
         violations = deviations - self.margin
         dual = multipliers @ violations.detach().to(multipliers)

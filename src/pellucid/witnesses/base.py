@@ -146,9 +146,16 @@ class Witnesses(ABC):
         shares = self.at_members().double() / self.hoods.sizes[self.hoods.rows, None]
         return self.hoods.spread_members(shares)
 
-    def deviations(self, deviation: Deviation = squared_error) -> Tensor:
-        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)) for the predictions that the witnesses respond to."""
-        distances = measure(deviation, self.f[self.hoods.members], self.at_members())
+    def deviations(self, deviation: Deviation = squared_error, f: Tensor | None = None) -> Tensor:
+        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)), differentiable in f.
+
+        Parameters
+        ----------
+        deviation : the measure d.
+        f : (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
+        """
+        values = self.f if f is None else f
+        distances = measure(deviation, values[self.hoods.members], self.at_members())
         return self.hoods.sum_members(distances) / self.hoods.sizes
 
     def named(self, features: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Self:

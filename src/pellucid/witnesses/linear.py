@@ -118,10 +118,10 @@ class LinearWitnesses(Witnesses):
         run_chunks(pull, starts, torch.get_num_threads(), grain=SHARING)
         return torch.from_numpy(result).to(self.f.device)
 
-    def deviations(self, deviation: Deviation = squared_error) -> Tensor:
-        if deviation is squared_error and self.residuals is not None:
+    def deviations(self, deviation: Deviation = squared_error, f: Tensor | None = None) -> Tensor:
+        if f is None and deviation is squared_error and self.residuals is not None:
             return self.residuals.to(self.f)
-        return super().deviations(deviation)
+        return super().deviations(deviation, f)
 
     def witness(self, i: int, **common: Any) -> LinearWitness:
         return LinearWitness(coefficients=self.coefficients[i].cpu(), intercept=self.intercepts[i].cpu(), **common)
