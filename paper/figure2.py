@@ -11,9 +11,11 @@ have the same mean squared error. What differs is what they look like, and from 
 from __future__ import annotations
 
 import argparse
+import json
+import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -154,13 +156,35 @@ def plot(x: Tensor, y: Tensor, fits: list[Fit]) -> Figure:
     return figure
 
 
+def report(fits: list[Fit], *, seed: int, steps: int) -> dict[str, Any]:
+    """The numbers behind the figure, with what is needed to repeat the run."""
+    return {
+        "seed": seed,
+        "steps": steps,
+        "points": POINTS,
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "pellucid": pl.__version__},
+        "predictors": [
+            {
+                "name": fit.name,
+                "pieces": fit.pieces,
+                "weight": fit.weight,
+                "mse": fit.mse,
+                "deviations": fit.deviations,
+                "witness": fit.witness.to_dict() if fit.witness else None,
+            }
+            for fit in fits
+        ],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Reproduce the paper's Figure 2.")
     parser.add_argument("--out", type=Path, default=Path("out"), help="where the figures go (default: out)")
     parser.add_argument("--smoke", action="store_true", help="fewer steps of training")
     arguments = parser.parse_args()
     print("Fitting one neighborhood three ways, bisecting the weights to one error ...", flush=True)
-    x, y, fits = reproduce(steps=20 if arguments.smoke else 60)
+    seed, steps = 0, 20 if arguments.smoke else 60
+    x, y, fits = reproduce(seed=seed, steps=steps)
     print("\n" + table(fits) + "\n")
     for fit in fits[1:]:
         print(f"The witness of {fit.name}:\n{fit.witness}\n")
@@ -170,6 +194,9 @@ def main() -> None:
         path = arguments.out / f"figure2.{suffix}"
         figure.savefig(path, dpi=150)
         print(f"wrote {path}")
+    path = arguments.out / "figure2.json"
+    path.write_text(json.dumps(report(fits, seed=seed, steps=steps), indent=1) + "\n")
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pellucid import _checks
 from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.base import WitnessFamily
 
 
 class Outcome(NamedTuple):

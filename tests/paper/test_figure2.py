@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,8 @@ def test_the_script_writes_both_figures(tmp_path):
     assert "deviation from linear" in printed
     assert (tmp_path / "figure2.png").stat().st_size > 10_000
     assert (tmp_path / "figure2.svg").read_text().startswith("<?xml")
+    saved = json.loads((tmp_path / "figure2.json").read_text())
+    assert [p["witness"] and p["witness"]["kind"] for p in saved["predictors"]] == [None, "linear", "tree"]
 
 
 def test_the_hat_basis_interpolates():
