@@ -6,6 +6,7 @@ runtime to fight with torch's. The number of threads is torch's own (`torch.set_
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -18,6 +19,11 @@ from numpy.typing import NDArray
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="pellucid")
+
+
+# Threads do not survive a fork: a child that used its parent's pool would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def run_chunks(kernel: Callable[[int, int], object], offsets: NDArray[np.int64], threads: int, grain: int = 1) -> None:
