@@ -56,6 +56,32 @@ def test_windows_that_slide_over_a_long_trend_stay_exact():
         np.testing.assert_allclose(fitted.coefficients[i], theta, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+@pytest.mark.parametrize("spoil", ["outlier in x", "outlier in f", "step", "ramp"])
+def test_windows_forget_what_has_left_them(spoil, ridge, generator):
+    """The moments of sliding windows are updated; nothing must remain of a huge value that is gone."""
+    x = torch.randn(300, 3, generator=generator, dtype=torch.float64)
+    f = torch.randn(300, 2, generator=generator, dtype=torch.float64)
+    if spoil == "outlier in x":
+        x[150, 1] = 1e8
+    elif spoil == "outlier in f":
+        f[150, 1] = 1e8
+    elif spoil == "step":
+        x[:, 2] = 1e-6 * x[:, 2] + (torch.arange(300) > 150)
+    else:
+        x[:, 2] = 1e3 * torch.arange(300) + x[:, 2]
+    sliding = pl.windows([300], radius=9)
+    ragged = pl.Neighborhoods(sliding.members, sliding.offsets, sliding.centers, 300)
+    family = pl.LinearFamily(ridge=ridge)
+    ours, exact = (family.best_response(x, f, hoods) for hoods in (sliding, ragged))
+    np.testing.assert_allclose(ours.coefficients, exact.coefficients, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.deviations(), exact.deviations(), rtol=1e-7, atol=1e-12)
+    for i in range(0, 300, 13):
+        own = sliding.members_of(i)
+        theta, _ = best_linear(x[own], f[own], ridge)
+        np.testing.assert_allclose(exact.coefficients[i], theta, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("p", [3, 100])
 @pytest.mark.parametrize("windows", [True, False])
 def test_degenerate_neighborhoods_get_the_minimum_norm_solution(p, windows, generator):

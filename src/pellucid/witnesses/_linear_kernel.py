@@ -18,6 +18,9 @@ DEPENDENT = 1e-8
 # neighborhood whose number is a multiple of this, which keeps the reference nearby and rounding errors from
 # piling up. Threads start at such multiples too, so their number does not change the result.
 REFRESH = 64
+# They are also gathered afresh where a column varies less than this share of the largest square that has passed
+# since: what an outlier or a step leaves behind when it leaves the window would drown what is there now.
+FADED = 1e-6
 
 # A residual below this share of the total, or of columns that depend on each other more than this, is computed
 # member by member: differences of moments would not resolve it.
@@ -93,6 +96,16 @@ def _add(x, f, point, sign, reference, row, total, moments):
 
 
 @njit(cache=True, nogil=True)
+def _has_faded(total, squares, shift, peak):
+    """Is what is left of some column's squares small beside the largest that there were?"""
+    for b in range(len(total)):
+        peak[b] = max(peak[b], squares[b])
+        if squares[b] - shift * total[b] ** 2 < FADED * peak[b]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def _mean(x, f, members, mean):
     p = x.shape[1]
     mean[:] = 0.0
@@ -134,7 +147,7 @@ def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, p
     """
     p, k = x.shape[1], f.shape[1]
     reference, row, total = np.zeros(p + k), np.empty(p + k), np.empty(p + k)
-    moments = np.empty((p + 1, p + k))
+    moments, peak = np.empty((p + 1, p + k)), np.empty(p + k)
     means = np.zeros((p + k, LANES))
     gram, right, theta = np.empty((p, p, LANES)), np.empty((p, k, LANES)), np.empty((p, k, LANES))
     square = np.empty(LANES)
@@ -149,21 +162,24 @@ def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, p
             i = block + w
             own = members[offsets[i] : offsets[i + 1]]
             first, last = own[0], own[-1] + 1
-            if sliding and i % REFRESH and low <= first < high <= last:
+            # Moments about the mean, if there is an intercept: subtract total total' / m.
+            shift = 1.0 / len(own) if intercept else 0.0
+            fresh = not (sliding and i % REFRESH and low <= first < high <= last)
+            if not fresh:
                 for j in range(high, last):
                     _add(x, f, j, 1.0, reference, row, total, moments)
                 for j in range(low, first):
                     _add(x, f, j, -1.0, reference, row, total, moments)
-            else:
+                fresh = _has_faded(total, moments[p], shift, peak)
+            if fresh:
                 if intercept:
                     _mean(x, f, own, reference)
                 total[:] = 0.0
                 moments[:] = 0.0
                 for j in own:
                     _add(x, f, j, 1.0, reference, row, total, moments)
+                peak[:] = moments[p]
             low, high = first, last
-            # Moments about the mean: subtract total total' / m.
-            shift = 1.0 / len(own) if intercept else 0.0
             for a in range(p):
                 for b in range(a + 1):
                     gram[a, b, w] = moments[a, b] - shift * total[a] * total[b]
