@@ -73,4 +73,10 @@ def test_a_constant_predictor_is_fully_explained():
     report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
     assert report.explained == 1.0
     assert torch.isnan(report.local_auc).all()
-    assert "nan" in str(report)
+    assert str(report).endswith("generalized AUC, global           undefined")
+    assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["auc_global"] is None
+
+
+def test_it_wants_a_family():
+    with pytest.raises(pl.PellucidError, match="`family` must be a witness family"):
+        pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), "linear")

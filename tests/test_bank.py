@@ -67,3 +67,13 @@ def test_the_order_of_calls_is_checked(generator):
         bank.penalty(f[:2], torch.tensor([0]))
     with pytest.raises(pl.PellucidError, match="between 0 and 29"):
         bank.penalty(f[:2], torch.tensor([0, 30]))
+    with pytest.raises(pl.PellucidError, match="between 0 and 29.*Got -1"):
+        bank.update(f[:2], [0, -1])
+    with pytest.raises(pl.PellucidError, match="the 2 columns of the predictions in the bank. Got 1"):
+        bank.penalty(f[:2, :1], [0, 1])
+    with pytest.raises(pl.PellucidError, match="each of the 1 rows"):
+        bank.update(f[:1], [0, 1])
+    with pytest.raises(pl.PellucidError, match="`x` must have one row for each of the 30 points"):
+        pl.Bank(GAMES[0], x[:5], hoods)
+    with pytest.raises(pl.PellucidError, match="`hoods` must be neighborhoods. Got list"):
+        pl.Bank(GAMES[0], x, [[0]])

@@ -57,9 +57,14 @@ def test_sampled_points_surround_their_centers():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pl.nearest(torch.zeros(3, 1), k=4), "between 1 and the 3 points. Got 4"),
+        (lambda: pl.nearest(torch.zeros(3, 1), k=4), "`k` must be a whole number between 1 and 3. Got 4"),
         (lambda: pl.nearest(torch.tensor([[0.0], [float("nan")]]), k=1), "`x` must be finite.*first in row 1"),
         (lambda: pl.nearest(torch.zeros(0, 2), k=1), "at least one point"),
+        (lambda: pl.nearest(torch.zeros(2, 0), k=1), "one feature"),
+        (lambda: pl.nearest(torch.zeros(3, 1), k=True), "whole number between 1 and 3. Got True"),
+        (lambda: pl.nearest(None, k=1), "`x` must be a tensor, an array or nested lists"),
+        (lambda: pl.within(torch.zeros(3, 1), radius=1, p="2"), "`p` of within must be a finite number"),
+        (lambda: pl.from_pairs([0.5, 1.5], [0, 1], n_points=2), "`rows` must hold whole numbers"),
         (lambda: pl.nearest(torch.zeros(2, 2, 2), k=1), "one row per point"),
         (lambda: pl.within(torch.zeros(3, 1), radius=-1), "`radius` of within must be a finite number >= 0. Got -1"),
         (lambda: pl.within(torch.zeros(3, 1), radius=1, p=0.5), "`p` of within must be a finite number >= 1"),
@@ -76,3 +81,10 @@ def test_sampled_points_surround_their_centers():
 def test_bad_arguments_say_what_must_hold(make, message):
     with pytest.raises(pl.PellucidError, match=message):
         make()
+
+
+def test_numpy_scalars_are_numbers_too():
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    assert pl.nearest(x, k=np.int64(3)).sizes.tolist() == [3] * 9
+    assert len(pl.within(x, radius=np.float32(0.5))) == 9
+    assert pl.SymmetricGame(pl.ConstantFamily(), weight=np.float32(2)).weight == 2

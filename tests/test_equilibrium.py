@@ -272,12 +272,32 @@ def test_extreme_weights_and_margins(family):
         torch.testing.assert_close(near, exact, atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("margin", [1e-2, 1e-4, 1e-6])
+def test_the_uniform_solution_scales_with_its_units_and_bears_small_margins(margin, seed, family):
+    x, y, hoods = instance(seed)
+    f = equilibrium.uniform(y, x, hoods, family, margin=margin)
+    assert family.best_response(x, f, hoods).deviations().max() <= margin * (1 + 1e-5)
+    for unit in (1e-6, 1e6):
+        scaled = equilibrium.uniform(unit * y, x, hoods, family, margin=unit**2 * margin)
+        torch.testing.assert_close(scaled / unit, f, atol=1e-6, rtol=0)
+
+
+def test_a_solver_that_does_not_arrive_says_so(monkeypatch):
+    x, y, hoods = instance(0)
+    monkeypatch.setattr(equilibrium._Uniform, "_newton", lambda self, multipliers: multipliers + 1)
+    with pytest.raises(pl.ConvergenceError, match="of the margin only.*raise the margin"):
+        equilibrium.uniform(y, x, hoods, pl.ConstantFamily(), margin=0.1)
+
+
 def test_effective_sizes():
     assert equilibrium.effective_size(pl.ConstantFamily(), 7) == 2
     assert equilibrium.effective_size(pl.LinearFamily(), 8) == 10
     assert equilibrium.effective_size(pl.LinearFamily(ridge=1.0, intercept=False), 9) == 10
     assert equilibrium.effective_size(pl.TreeFamily(depth=3), 2048) == 9
     assert equilibrium.effective_size(pl.TreeFamily(), 5) == 3
+    assert equilibrium.effective_size(pl.TreeFamily(depth=20), 5) == 2**20 + 1
     with pytest.raises(pl.PellucidError, match="constant, linear and tree families"):
         equilibrium.effective_size(pl.BestOf(pl.ConstantFamily()), 2)
     with pytest.raises(pl.PellucidError, match="lower its depth"):
@@ -322,5 +342,7 @@ def test_families_without_a_known_equilibrium_are_refused():
         equilibrium.symmetric(y, x, hoods, pl.TreeFamily(), weight=1)
     with pytest.raises(pl.PellucidError, match="`margin` of uniform must be a finite number >= 0"):
         equilibrium.uniform(y, x, hoods, pl.ConstantFamily(), margin=-1)
+    with pytest.raises(pl.PellucidError, match="`y` must be finite"):
+        equilibrium.symmetric(y * torch.nan, x, hoods, pl.ConstantFamily(), weight=1)
     with pytest.raises(pl.PellucidError, match="`weight` of symmetric must be"):
         equilibrium.symmetric(y, x, hoods, pl.ConstantFamily(), weight=-1)

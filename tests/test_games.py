@@ -166,14 +166,18 @@ def test_a_vector_of_predictions_counts_as_one_output(generator):
         ({"f": torch.zeros(30, 0)}, "at least one column"),
         ({"x": torch.zeros(30, 1, device="meta")}, "on one device"),
         ({"x": torch.zeros(30, 1, dtype=torch.complex64)}, "real numbers"),
+        ({"x": None}, "`x` must be a tensor, an array or nested lists of numbers. Got NoneType"),
+        ({"f": ["a"] * 30}, "`f` must be a tensor, an array or nested lists of numbers. Got list"),
+        ({"hoods": [[0, 1]]}, "`hoods` must be neighborhoods. Got list.*order of arguments"),
+        ({"f": torch.linspace(-1e200, 1e200, 30, dtype=torch.float64)}, "The penalty must be finite.*overflow"),
     ],
 )
 @pytest.mark.parametrize("play", [pl.SymmetricGame, pl.AsymmetricGame])
 def test_bad_input_is_refused(play, change, message, generator):
     x, f, hoods = problem(generator)
-    arguments = {"f": f, "x": x} | change
+    arguments = {"f": f, "x": x, "hoods": hoods} | change
     with pytest.raises(pl.PellucidError, match=message):
-        play(pl.LinearFamily())(arguments["f"], arguments["x"], hoods)
+        play(pl.LinearFamily())(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +191,17 @@ def test_bad_input_is_refused(play, change, message, generator):
             "holds for squared_error only",
         ),
         (lambda: pl.UniformGame(pl.ConstantFamily(), margin=-0.1, n_neighborhoods=3), "`margin` of UniformGame.*-0.1"),
-        (lambda: pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=0), "`n_neighborhoods` of UniformGame"),
+        (
+            lambda: pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=0),
+            "`n_neighborhoods` must be a whole number >= 1. Got 0",
+        ),
         (lambda: pl.SumOfGames([]), "one or more games"),
+        (lambda: pl.SumOfGames(pl.ConstantFamily()), "one or more games"),
+        (lambda: pl.SymmetricGame(pl.LinearFamily), "`family` of SymmetricGame must be a witness family"),
+        (lambda: pl.AsymmetricGame([pl.LinearFamily()]), "for several families use BestOf"),
+        (lambda: pl.SymmetricGame(pl.LinearFamily(), deviation=2), "`deviation` of SymmetricGame must be a function"),
+        (lambda: pl.SymmetricGame(pl.LinearFamily(), weight=True), "`weight` of SymmetricGame.*Got True"),
+        (lambda: pl.UniformGame(pl.LinearFamily(), margin=1, n_neighborhoods=2.5), "whole number >= 1. Got 2.5"),
         (pl.BestOf, "one or more witness families"),
     ],
 )
@@ -202,7 +215,7 @@ def test_uniform_game_counts_its_neighborhoods(generator):
     game = pl.UniformGame(pl.ConstantFamily(), margin=1.0, n_neighborhoods=5)
     with pytest.raises(pl.PellucidError, match="one multiplier for each of the 20 neighborhoods. Got 5"):
         game(f, x, hoods)
-    with pytest.raises(pl.PellucidError, match="`index` must lie between 0 and 4"):
+    with pytest.raises(pl.PellucidError, match="Every index must lie between 0 and 4"):
         game(f, x, hoods, torch.arange(20))
 
 
@@ -212,3 +225,34 @@ def test_a_deviation_that_reduces_too_much_or_too_little_is_refused(play, genera
     for wrong in (lambda f, g: (f - g).square(), lambda f, g: (f - g).square().mean(), lambda f, g: 0.0):
         with pytest.raises(pl.PellucidError, match=r"one number for each of the \d+ rows"):
             play(pl.ConstantFamily(), deviation=wrong)(f, x, hoods)
+
+
+@pytest.mark.parametrize("form", ["consensus", "direct"])
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_no_gradient_reaches_the_features_or_leaves_through_the_deviations(family, form, generator):
+    x, f, hoods = problem(generator)
+    x.requires_grad_()
+    for game in (pl.SymmetricGame(family, form=form), pl.AsymmetricGame(family)):
+        outcome = game(f, x, hoods)
+        outcome.penalty.backward()
+        assert x.grad is None
+        assert not outcome.deviations.requires_grad
+        assert not outcome.witnesses.consensus().requires_grad
+
+
+def test_half_precision_does_not_overflow(generator):
+    x, f, hoods = problem(generator)
+    half = (300 * f).half()
+    penalty = pl.SymmetricGame(pl.ConstantFamily())(half, x, hoods).penalty
+    expected = pl.SymmetricGame(pl.ConstantFamily())(half.double(), x, hoods).penalty
+    torch.testing.assert_close(penalty.double(), expected, rtol=1e-4, atol=0)
+
+
+def test_a_sum_plays_minibatches_of_a_uniform_game(generator):
+    x, f, hoods = problem(generator)
+    uniform = pl.UniformGame(pl.LinearFamily(), margin=0.1, n_neighborhoods=50, initial=2.0)
+    symmetric = pl.SymmetricGame(pl.ConstantFamily())
+    index = list(range(20))
+    together = pl.SumOfGames(uniform, symmetric)(f, x, hoods, index)
+    expected = uniform(f, x, hoods, index).penalty + symmetric(f, x, hoods).penalty
+    torch.testing.assert_close(together.penalty, expected)

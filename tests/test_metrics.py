@@ -74,17 +74,26 @@ def test_one_witness_for_all_does_not_vary():
     assert metrics.parameter_variation(witnesses.parameters) < 1e-12
 
 
+def fitted():
+    return pl.ConstantFamily().best_response(torch.zeros(3, 1), torch.zeros(3, 2), pl.windows([3], radius=1))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.generalized_auc(torch.zeros(3), torch.zeros(4)), r"one shape. Got \(3,\) and \(4,\)"),
+        (lambda: metrics.generalized_auc(torch.zeros(3), torch.zeros(4)), r"one shape.*Got \(3,\) and \(4,\)"),
         (lambda: metrics.generalized_auc(torch.zeros(2), torch.tensor([0.0, math.nan])), "`prediction` must be finite"),
         (
             lambda: metrics.local_generalized_auc(torch.zeros(3), torch.zeros(3), pl.windows([3], radius=1)),
             "one for each of the 7 members",
         ),
-        (lambda: metrics.parameter_variation(torch.zeros(3, 2), [2, 2]), "sum to the 3 witnesses. Got a sum of 4"),
+        (lambda: metrics.parameter_variation(torch.zeros(3, 2), [2, 2]), "sum to the 3 witnesses. Got a sum of\\s+4"),
+        (lambda: metrics.parameter_variation(torch.zeros(3, 2), [0, 3]), "a least length of 0"),
+        (lambda: metrics.parameter_variation(torch.zeros(3)), "a row for each witness"),
         (lambda: metrics.parameter_variation(torch.zeros(1, 2)), "at least two consecutive points"),
+        (lambda: metrics.generalized_auc(torch.zeros(3, 0), torch.zeros(3, 0)), "two vectors or two tables"),
+        (lambda: metrics.deviation_rmse(torch.zeros(4, 1), fitted()), "one row for each of the 3 points"),
+        (lambda: metrics.deviation_rmse(torch.zeros(3, 1), fitted()), "the 2 outputs of the witnesses. Got 1"),
     ],
 )
 def test_bad_arguments_say_what_must_hold(call, message):

@@ -33,6 +33,15 @@ def test_one_step_is_the_extragradient_update_by_hand(mirror_map):
     assert game.multipliers.item() == pytest.approx(m2, abs=1e-12)
 
 
+def test_entropic_multipliers_neither_vanish_nor_overflow():
+    w, game = bilinear_problem()
+    prox = pl.MirrorProx(torch.optim.SGD([w], lr=1e-9), game, multiplier_lr=1e4, mirror_map="entropic")
+    for target in (1e6, -1e6):
+        for _ in range(50):
+            prox.step(lambda target=target: (0 * w + game.multipliers * target).sum())
+        assert game.multipliers.item() == (1e12 if target > 0 else 1e-12)
+
+
 def network_problem(generator):
     x = torch.randn(40, 2, generator=generator)
     y = torch.sin(3 * x[:, :1])
@@ -106,6 +115,12 @@ def test_a_saved_state_goes_on_to_the_same_result(generator, tmp_path):
 def test_mistakes_are_explained():
     w, game = bilinear_problem()
     sgd = torch.optim.SGD([w], lr=0.1)
+
+    def backward_inside():
+        loss = (w * game.multipliers).sum()
+        loss.backward(retain_graph=True)
+        return loss
+
     with pytest.raises(pl.PellucidError, match='must be "euclidean" or "entropic"'):
         pl.MirrorProx(sgd, game, mirror_map="other")
     with pytest.raises(pl.PellucidError, match="`multiplier_lr` of MirrorProx"):
@@ -114,9 +129,23 @@ def test_mistakes_are_explained():
         pl.MirrorProx(sgd, pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=2), mirror_map="entropic")
     with pytest.raises(pl.PellucidError, match="must not hold the multipliers"):
         pl.MirrorProx(torch.optim.SGD([w, game.multipliers], lr=0.1), game)
+    with pytest.raises(pl.PellucidError, match="`multiplier_lr` of MirrorProx must be above 0"):
+        pl.MirrorProx(sgd, game, multiplier_lr=0)
+    with pytest.raises(pl.PellucidError, match="must be a UniformGame. Got SymmetricGame"):
+        pl.MirrorProx(sgd, pl.SymmetricGame(pl.ConstantFamily()))
+    with pytest.raises(pl.PellucidError, match="such as SGD or Adam. Got LBFGS"):
+        pl.MirrorProx(torch.optim.LBFGS([w]), game)
     prox = pl.MirrorProx(sgd, game)
+    before = w.item()
+    with pytest.raises(pl.PellucidError, match="Got None; return"):
+        prox.step(lambda: None)
+    with pytest.raises(pl.PellucidError, match="must not call `backward`"):
+        prox.step(backward_inside)
+    with pytest.raises(pl.PellucidError, match="without .'mirror_map', 'multiplier_lr', 'multipliers', 'optimizer'."):
+        prox.load_state_dict({})
     with pytest.raises(pl.PellucidError, match="lacks the game's penalty"):
         prox.step(lambda: w.square().sum())
+    assert w.item() == before  # nothing moves before all is well
     other = pl.MirrorProx(sgd, pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=2))
     with pytest.raises(pl.PellucidError, match="saved state is of a game with 2 neighborhoods. This one has 1"):
         prox.load_state_dict(other.state_dict())

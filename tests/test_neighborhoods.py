@@ -81,6 +81,11 @@ def test_running_sums_of_float32_do_not_drift():
     torch.testing.assert_close(hoods.sum(v)[-2], torch.tensor(3000.3), rtol=1e-6, atol=0)
 
 
+def test_infinity_stays_infinity():
+    v = torch.tensor([1.0, float("inf"), 2.0, 3.0, 4.0])
+    assert pl.windows([5], radius=1).sum(v).tolist() == [float("inf")] * 3 + [9.0, 7.0]
+
+
 def test_one_huge_value_spoils_only_the_windows_that_hold_it(generator):
     hoods = pl.windows([100], radius=4)
     v = torch.randn(100, generator=generator, dtype=torch.float64)
@@ -102,7 +107,7 @@ def test_windows_never_cross_the_end_of_a_sequence():
 
 def test_repr_tells_the_sizes():
     assert repr(pl.windows([20] * 2, radius=9)) == (
-        "Windows(40 neighborhoods over 40 points; sizes 10 to 19, median 14)"
+        "Windows(40 neighborhoods over 40 points; sizes 10 to 19, median 14.5)"
     )
 
 
@@ -129,6 +134,15 @@ def test_repr_tells_the_sizes():
         (lambda: pl.windows([3], radius=1).spread(torch.zeros(4)), "one row for each of the 3 neighborhoods"),
         (lambda: pl.windows([3], radius=1).select([3]), "Every index must lie between 0 and 2"),
         (lambda: pl.windows([3], radius=1).select([]), "at least one neighborhood"),
+        (lambda: pl.windows([3], radius=1).select([0.5]), "`index` must hold whole numbers. Got torch.float32"),
+        (lambda: pl.windows([3], radius=1).sum([1, 2, 3]), "one row for each of the 3 points. Got list"),
+        (lambda: pl.windows([3], radius=1).sum(torch.ones(3, dtype=torch.bool)), "real numbers. Got torch.bool"),
+        (lambda: pl.windows([2.5, 3.9], radius=1), "`lengths` must hold whole numbers"),
+        (lambda: pl.from_lists([[0.7, 1.9]]), "`members` must hold whole numbers. Got torch.float32"),
+        (lambda: pl.from_lists([[True, False]]), "`members` must hold whole numbers.*`.nonzero"),
+        (lambda: pl.from_lists([[0]], centers=[0.9]), "`centers` must hold whole numbers"),
+        (lambda: pl.from_lists([[0]], n_points=1.5), "`n_points` must be a whole number >= 1. Got 1.5"),
+        (lambda: pl.from_lists([["a"]]), "`members` must be a tensor, an array or nested lists"),
     ],
 )
 def test_bad_neighborhoods_say_what_must_hold(make, message):

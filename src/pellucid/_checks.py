@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from pellucid.neighborhoods import BaseNeighborhoods
+
+T = TypeVar("T")
+
+
+def tensor(values: Any, name: str) -> Tensor:
+    """Whatever holds numbers as a tensor."""
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"`{name}` must be a tensor, an array or nested lists of numbers. Got {type(values).__name__} "
+            f"({error}); convert it first, e.g. with `torch.tensor(...)`."
+        ) from error
 
 
 def table(values: Any, name: str) -> Tensor:
     """`values` as a finite two-dimensional tensor; a vector becomes one column."""
-    result = torch.as_tensor(values)
+    result = tensor(values, name)
     if result.ndim == 1:
         result = result[:, None]
     if result.ndim != 2:
@@ -45,38 +59,99 @@ def finite(values: Tensor, name: str) -> None:
         )
 
 
-def points(x: Any, f: Any, hoods: BaseNeighborhoods) -> tuple[Tensor, Tensor]:
-    """Features (N x P) and predictions (N x K), checked against each other and the neighborhoods."""
-    x, f = torch.as_tensor(x), torch.as_tensor(f)
+def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tuple[Tensor, Tensor]:
+    """Features (N x P), detached, and predictions (N x K), checked against each other and the neighborhoods.
+
+    Predictions come as float32 or float64: sums of squares would overflow in half precision.
+    """
+    neighborhoods(hoods)
+    x, f = tensor(x, "x"), tensor(f, name)
     if x.device != f.device or f.device != hoods.device:
         raise InputError(
-            f"`x`, `f` and `hoods` must be on one device. Got {x.device}, {f.device} and {hoods.device}; "
+            f"`x`, `{name}` and `hoods` must be on one device. Got {x.device}, {f.device} and {hoods.device}; "
             "move them with `.to(device)`."
         )
-    x, f = table(x, "x"), table(f, "f")
-    if not f.is_floating_point():
-        f = f.to(torch.get_default_dtype())
-    for name, values in (("x", x), ("f", f)):
+    # Witnesses are constants when the predictor is differentiated, and so are the features that they read.
+    x, f = table(x.detach(), "x"), table(f, name)
+    if not f.is_floating_point() or f.dtype.itemsize < 4:
+        f = f.float()
+    for label, values in (("x", x), (name, f)):
         if len(values) != hoods.n_points:
             raise InputError(
-                f"`{name}` must have one row for each of the {hoods.n_points} points of the neighborhoods. "
+                f"`{label}` must have one row for each of the {hoods.n_points} points of the neighborhoods. "
                 f"Got {len(values)} rows; pass all points (members and centers), or rebuild the neighborhoods."
             )
     if not f.shape[1]:
-        raise InputError("`f` must have at least one column of predictions. Got none.")
+        raise InputError(f"`{name}` must have at least one column. Got none; a vector counts as one column.")
     return x, f
 
 
-def at_least(value: float, bound: float, name: str, owner: str) -> None:
-    """Refuse a setting that is below its bound, infinite or NaN."""
-    if not (isinstance(value, (int, float)) and bound <= value < float("inf")):
-        raise InputError(f"`{name}` of {owner} must be a finite number >= {bound:g}. Got {value!r}.")
+def neighborhoods(hoods: Any) -> None:
+    """Refuse anything but neighborhoods."""
+    from pellucid.neighborhoods import BaseNeighborhoods
+
+    if not isinstance(hoods, BaseNeighborhoods):
+        raise InputError(
+            f"`hoods` must be neighborhoods. Got {type(hoods).__name__}; make them with `windows`, `nearest`, "
+            "`within`, `from_lists` or `from_pairs`, and mind the order of arguments: (f, x, hoods)."
+        )
 
 
-def names(given: Sequence[str] | None, default: list[str], kind: str) -> list[str]:
+def indices(values: Any, name: str) -> Tensor:
+    """Whole numbers as a flat int64 tensor; nothing is rounded."""
+    result = tensor(values, name)
+    if result.numel() and (result.is_floating_point() or result.is_complex() or result.dtype == torch.bool):
+        raise InputError(
+            f"`{name}` must hold whole numbers. Got {result.dtype}; convert them with `.long()`, or a mask with "
+            "`.nonzero()`."
+        )
+    return result.long().flatten()
+
+
+def in_range(values: Tensor, bound: int, what: str, among: str) -> None:
+    """Refuse indices outside 0 .. bound - 1, naming the first."""
+    outside = ((values < 0) | (values >= bound)).nonzero().flatten()
+    if len(outside):
+        raise InputError(
+            f"Every {what} must lie between 0 and {bound - 1}, since there are {bound} {among}. "
+            f"Got {int(values[outside[0]])} at position {int(outside[0])}; correct it or leave it out."
+        )
+
+
+def whole(value: Any, low: int, name: str, high: int | None = None) -> int:
+    """A whole number of any kind (Python's, NumPy's) within bounds."""
+    if _is(value, Integral) and low <= value and (high is None or value <= high):
+        return int(value)
+    bounds = f">= {low}" if high is None else f"between {low} and {high}"
+    raise InputError(f"`{name}` must be a whole number {bounds}. Got {value!r}; choose one within these bounds.")
+
+
+def at_least(value: Any, bound: float, name: str, owner: str) -> float:
+    """A finite real number of any kind (Python's, NumPy's) that is not below its bound."""
+    if _is(value, Real) and bound <= value and math.isfinite(value):
+        return float(value)
+    raise InputError(f"`{name}` of {owner} must be a finite number >= {bound:g}. Got {value!r}; choose such a number.")
+
+
+def _is(value: Any, kind: type) -> bool:
+    """A number of this kind; True and False are none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def flat(given: Sequence[Any], kind: type[T], owner: str, what: str) -> tuple[T, ...]:
+    """Things of one kind, given one by one or in lists."""
+    parts = [part for item in given for part in (item if isinstance(item, list | tuple) else [item])]
+    if not parts or not all(isinstance(part, kind) for part in parts):
+        raise InputError(f"`{owner}` takes one or more {what}. Got {given!r}; pass them one by one or in a list.")
+    return tuple(parts)
+
+
+def names(given: Sequence[Any] | None, default: list[str], kind: str) -> list[str]:
     """Names for features or outputs: those given, if there are as many as needed."""
     if given is None:
         return default
     if len(given) != len(default):
-        raise InputError(f"There must be one name for each of the {len(default)} {kind}. Got {len(given)}.")
-    return list(given)
+        raise InputError(
+            f"There must be one name for each of the {len(default)} {kind}. Got {len(given)}; give one each, in order."
+        )
+    return [str(name) for name in given]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pellucid import _checks
 from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses, WitnessFamily
@@ -17,8 +20,17 @@ from pellucid.witnesses.base import Witnesses, WitnessFamily
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
+def _mean(scores: Tensor) -> float | None:
+    mean = float(scores.nanmean())
+    return None if math.isnan(mean) else mean
+
+
+def _score(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Audit:
     """How well a family's witnesses match a predictor; prints as a table."""
 
@@ -36,7 +48,7 @@ class Audit:
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
-        values = torch.quantile(self.deviations.double(), torch.tensor(QUANTILES, dtype=torch.float64))
+        values = np.quantile(self.deviations.double().numpy(), QUANTILES)
         return dict(zip(QUANTILES, values.tolist(), strict=True))
 
     def worst(self, count: int = 5) -> list[int]:
@@ -44,29 +56,32 @@ class Audit:
         return torch.argsort(self.deviations, descending=True, stable=True)[:count].tolist()
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary in plain numbers, ready for JSON."""
+        """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
         return {
             "neighborhoods": len(self.deviations),
             "deviation": float(self.deviations.double().mean()),
             "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
             "rmse_at_centers": self.rmse,
             "explained": self.explained,
-            "auc_local": float(self.local_auc.nanmean()),
-            "auc_global": float(self.global_auc.nanmean()),
+            "auc_local": _mean(self.local_auc),
+            "auc_global": _mean(self.global_auc),
         }
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         summary = self.to_dict()
-        sizes = self.witnesses.hoods.sizes.double()
+        sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
             ("neighborhoods", f"{len(self.deviations)}"),
-            ("members, median (largest)", f"{sizes.median():g} ({sizes.max():g})"),
+            ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),
             ("deviation, mean", f"{summary['deviation']:.4g}"),
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
             ("variance explained by witnesses", f"{self.explained:.1%}"),
-            ("generalized AUC, local", f"{summary['auc_local']:.4f}"),
-            ("generalized AUC, global", f"{summary['auc_global']:.4f}"),
+            ("generalized AUC, local", _score(summary["auc_local"])),
+            ("generalized AUC, global", _score(summary["auc_global"])),
         ]
         width = max(len(label) for label, _ in rows)
         return "\n".join(f"{label:<{width}}  {value:>10}" for label, value in rows)
@@ -89,6 +104,8 @@ def audit(
     """
     x, f = _checks.points(x, f, hoods)
     f = f.detach()
+    if not isinstance(family, WitnessFamily):
+        raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
     witnesses = family.best_response(x, f, hoods)
     spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
     residual = f[hoods.members].double() - witnesses.at_members().double()

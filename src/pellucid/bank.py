@@ -56,21 +56,36 @@ class Bank:
                 f"Only a SymmetricGame can be played point by point. Got {type(game).__name__}; call that game "
                 "on whole neighborhoods instead."
             )
+        _checks.neighborhoods(hoods)
         self.game, self.hoods = game, hoods
-        self.x = _checks.table(x, "x")
+        self.x, _ = _checks.points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
         self.predictions: Tensor | None = None
         self._fitted: _Fitted | None = None
 
-    def update(self, f: Tensor, index: Tensor | None = None) -> None:
+    def update(self, f: Tensor, index: Tensor | list[int] | None = None) -> None:
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
-        f = _checks.table(f, "f").detach()
         if index is None:
-            _checks.points(self.x, f, self.hoods)
-            self.predictions = f.clone()
+            self.predictions = _checks.points(self.x, f, self.hoods)[1].detach().clone()
         elif self.predictions is None:
             raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`.")
         else:
-            self.predictions[index] = f.to(self.predictions)
+            f, index = self._batch(f, index)
+            self.predictions[index] = f.detach().to(self.predictions)
+
+    def _batch(self, f: Any, index: Any) -> tuple[Tensor, Tensor]:
+        """Predictions (B, K) and the points (B,) that they are for, checked against each other and the bank."""
+        f, index = _checks.table(f, "f"), _checks.indices(index, "index").to(self.hoods.device)
+        if len(index) != len(f) or not len(index):
+            raise InputError(
+                f"`index` must name the point of each of the {len(f)} rows of `f`. Got {len(index)} points."
+            )
+        _checks.in_range(index, self.hoods.n_points, "index", "points")
+        if self.predictions is not None and f.shape[1] != self.predictions.shape[1]:
+            raise InputError(
+                f"`f` must have the {self.predictions.shape[1]} columns of the predictions in the bank. "
+                f"Got {f.shape[1]}; pass all outputs."
+            )
+        return f, index
 
     def refit(self) -> Witnesses:
         """Fit all witnesses to the predictions in the bank, and return them."""
@@ -79,27 +94,21 @@ class Bank:
         self._fitted = _Fitted(self.game.family.best_response(self.x, self.predictions.clone(), self.hoods))
         return self._fitted.witnesses
 
+    def __repr__(self) -> str:
+        return f"Bank({self.game!r}, {self.hoods!r})"
+
     @property
     def witnesses(self) -> Witnesses:
         """The witnesses of the last `refit`."""
         return self._require_fitted().witnesses
 
-    def penalty(self, f: Tensor, index: Tensor) -> Tensor:
+    def penalty(self, f: Tensor, index: Tensor | list[int]) -> Tensor:
         """The penalty of a batch of points, differentiable in their predictions f (B x K).
 
         Also puts the predictions into the bank, for the next refit.
         """
         fitted = self._require_fitted()
-        f = _checks.table(f, "f")
-        if index.ndim != 1 or len(index) != len(f) or not len(index):
-            raise InputError(
-                f"`index` must name the point of each of the {len(f)} rows of `f`. Got shape {tuple(index.shape)}."
-            )
-        if not 0 <= int(index.min()) <= int(index.max()) < self.hoods.n_points:
-            raise InputError(
-                f"`index` must lie between 0 and {self.hoods.n_points - 1}, the points of the neighborhoods. "
-                f"Got values from {int(index.min())} to {int(index.max())}."
-            )
+        f, index = self._batch(f, index)
         self.update(f, index)
         if self.game.deviation is squared_error and self.game.form != "direct":
             terms = self.hoods.coverage[index].to(f) * squared_error(f, fitted.consensus[index])

@@ -25,11 +25,10 @@ def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
     >>> windows([4, 3], radius=1).sizes.tolist()
     [2, 3, 3, 2, 2, 3, 2]
     """
-    sizes = torch.as_tensor(lengths, dtype=torch.long).flatten()
+    sizes = _checks.indices(lengths, "lengths")
     if not len(sizes) or (sizes < 1).any():
         raise InputError(f"`lengths` must hold at least one sequence, each of length >= 1. Got {sizes.tolist()[:20]}.")
-    if not isinstance(radius, int) or radius < 0:
-        raise InputError(f"`radius` must be a whole number >= 0. Got {radius!r}.")
+    radius = _checks.whole(radius, 0, "radius")
     ends = torch.repeat_interleave(sizes.cumsum(0), sizes)
     starts = ends - torch.repeat_interleave(sizes, sizes)
     centers = torch.arange(int(sizes.sum()))
@@ -45,8 +44,7 @@ def nearest(x: Any, *, k: int) -> Neighborhoods:
     """
     features = _features(x)
     n = len(features)
-    if not isinstance(k, int) or not 1 <= k <= n:
-        raise InputError(f"`k` must be a whole number between 1 and the {n} points. Got {k!r}.")
+    k = _checks.whole(k, 1, "k", n)
     tree = _tree(features)
     reach = tree.query(features, k=k)[0].reshape(n, -1)[:, -1]
     # All points within reach of the k-th, and then the best k of them: the search tree itself would break
@@ -64,7 +62,8 @@ def within(x: Any, *, radius: float, p: float = 2) -> Neighborhoods:
     """For each point (a row of x, N x P) all points at most `radius` away in the p-norm, itself included."""
     features = _features(x)
     _checks.at_least(radius, 0, "radius", "within")
-    _checks.at_least(min(p, 1e300), 1, "p", "within")
+    if p != float("inf"):
+        _checks.at_least(p, 1, "p", "within")
     rows, columns = _ball(_tree(features), features, np.full(len(features), float(radius)), p)
     return from_pairs(rows, columns, n_points=len(features))
 
@@ -82,12 +81,12 @@ def from_lists(
     centers : the point that each belongs to; by default neighborhood i belongs to point i.
     n_points : the number of points; by default just enough for all members and centers.
     """
-    lists = [torch.as_tensor(m, dtype=torch.long).flatten() for m in members]
+    lists = [_checks.indices(m, "members") for m in members]
     sizes = torch.tensor([len(m) for m in lists])
     if not len(lists):
         raise InputError("`members` must hold at least one neighborhood. Got none.")
     flat = torch.cat(lists)
-    middle = torch.arange(len(lists)) if centers is None else torch.as_tensor(centers, dtype=torch.long).flatten()
+    middle = torch.arange(len(lists)) if centers is None else _checks.indices(centers, "centers")
     if len(middle) != len(lists):
         raise InputError(f"There must be one center for each of the {len(lists)} neighborhoods. Got {len(middle)}.")
     if n_points is None:
@@ -101,7 +100,8 @@ def from_pairs(rows: Any, columns: Any, *, n_points: int) -> Neighborhoods:
     Every point must be the center of a neighborhood, so each index must occur among the rows; members are
     put in rising order.
     """
-    center, member = (torch.as_tensor(v, dtype=torch.long).flatten() for v in (rows, columns))
+    center, member = _checks.indices(rows, "rows"), _checks.indices(columns, "columns")
+    n_points = _checks.whole(n_points, 1, "n_points")
     if len(center) != len(member):
         raise InputError(f"`rows` and `columns` must be equally long. Got {len(center)} and {len(member)}.")
     for name, values in (("rows", center), ("columns", member)):
@@ -142,10 +142,9 @@ def sampled(
     (torch.Size([105, 2]), Neighborhoods(5 neighborhoods over 105 points; sizes 21 to 21, median 21))
     """
     centers = _checks.table(x, "x")
-    if not isinstance(size, int) or size < 1:
-        raise InputError(f"`size` must be a whole number >= 1. Got {size!r}.")
+    size = _checks.whole(size, 1, "size")
     n, p = centers.shape
-    samples = sampler(centers, size, generator)
+    samples = _checks.tensor(sampler(centers, size, generator), "the samples")
     if samples.shape != (n, size, p):
         raise InputError(
             f"The sampler must return a tensor of shape (centers, size, features) = {(n, size, p)}. "
@@ -161,8 +160,8 @@ def sampled(
 
 def _features(x: Any) -> np.ndarray:
     features = _checks.table(x, "x").detach().cpu().double().numpy()
-    if not len(features):
-        raise InputError("`x` must hold at least one point. Got none.")
+    if not features.size:
+        raise InputError(f"`x` must hold at least one point and one feature. Got shape {features.shape}.")
     return features
 
 

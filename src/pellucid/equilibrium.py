@@ -73,26 +73,31 @@ def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, 
     """
     _checks.at_least(margin, 0, "margin", "uniform")
     targets, features = _inputs(y, x, hoods)
-    problem = _Uniform(targets, [(m, gap) for m, gap, _ in _gaps(features, hoods, family)], margin)
-    return torch.from_numpy(problem.solve())
+    # In units in which y has size 1: the solvers' tolerances then mean the same for every problem.
+    unit = float(np.sqrt(np.square(targets).mean())) or 1.0
+    gaps = [(members, gap) for members, gap, _ in _gaps(features, hoods, family)]
+    return torch.from_numpy(unit * _Uniform(targets / unit, gaps, margin / unit**2).solve())
 
 
 def effective_size(family: WitnessFamily, n_features: int) -> int:
-    """The smallest effective neighborhood size: with fewer members every predictor is witnessed perfectly.
+    """The smallest effective neighborhood size: with fewer members a witness can follow any predictor.
 
-    A size m is effective if no witness of the family can follow every predictor on every m points: 2 for
-    constants, d + 1 for linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of
-    depth k. For a depth rule it is the smallest m with m > 2^depth(m).
+    A size m is effective if not every predictor can be followed exactly on m points: 2 for constants, d + 1 for
+    linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of depth k. For a depth rule
+    it is the smallest m with m > 2^depth(m). This speaks of the family, for points in general position that the
+    features separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already.
 
     >>> effective_size(LinearFamily(), 8), effective_size(TreeFamily(depth=3), 2048)
     (10, 9)
     """
-    _checks.at_least(n_features, 0, "n_features", "effective_size")
+    n_features = _checks.whole(n_features, 0, "n_features")
     if isinstance(family, ConstantFamily):
         return 2
     if isinstance(family, LinearFamily):
         return n_features + int(family.intercept) + 1
     if isinstance(family, TreeFamily):
+        if not callable(family.depth):
+            return int(2**family.depth + 1)
         for m in range(1, 2**16):
             if (m - 1).bit_length() > family.depth_for(m):  # that is, m > 2^depth
                 return m
@@ -101,7 +106,7 @@ def effective_size(family: WitnessFamily, n_features: int) -> int:
 
 
 def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
-    x, y = _checks.points(x, y, hoods)
+    x, y = _checks.points(x, y, hoods, name="y")
     return y.detach().cpu().double().numpy(), x.detach().cpu().double().numpy()
 
 
@@ -163,13 +168,23 @@ class _Uniform:
         if self.margin == 0:
             return self._exactly_in_family()
         multipliers = self._newton(self._dual_ascent())
+        if self._gap(multipliers) > _ACCURACY:
+            multipliers = self._from_wider_margins()
         gap = self._gap(multipliers)
         if gap > _ACCURACY:
             raise ConvergenceError(
-                f"The uniform equilibrium was reached to {gap:.1e} only, not to {_ACCURACY:g} of the margin; "
-                "raise the margin or lower the ridge."
+                f"The uniform equilibrium was reached to {gap:.1e} of the margin only, not to {_ACCURACY:g}; "
+                "raise the margin, or use margin=0 for a predictor exactly in the family."
             )
         return self.predictor(multipliers)[0]
+
+    def _from_wider_margins(self) -> Array:
+        """The multipliers by small steps from a margin that nothing exceeds, each starting where the last ended."""
+        widest = self.margin - self.slack(self.residuals(self.y)).min()
+        multipliers = np.zeros(len(self.gaps))
+        for margin in np.geomspace(widest, self.margin, 60):
+            multipliers = _Uniform(self.y, self.gaps, margin)._newton(multipliers)
+        return multipliers
 
     def _gap(self, multipliers: Array) -> float:
         """How far the complementarity 0 <= xi _|_ slack >= 0 is missed, relative to the margin."""

@@ -33,6 +33,26 @@ class Outcome(NamedTuple):
     """The fitted `Witnesses`; in a sum of games a tuple of them."""
 
 
+def _settings(family: Any, deviation: Any, owner: str) -> None:
+    """Refuse a family or a deviation of the wrong kind when the game is made, not when it is played."""
+    if not isinstance(family, WitnessFamily):
+        raise InputError(
+            f"`family` of {owner} must be a witness family, such as LinearFamily(). Got {family!r}; for several "
+            "families use BestOf(...) or SumOfGames(...)."
+        )
+    if not callable(deviation):
+        raise InputError(f"`deviation` of {owner} must be a function, such as squared_error. Got {deviation!r}.")
+
+
+def _outcome(penalty: Tensor, deviations: Tensor, witnesses: Any) -> Outcome:
+    if not penalty.detach().isfinite():
+        raise InputError(
+            "The penalty must be finite. Got NaN or infinity: predictions, features or the deviation overflow; "
+            "scale them, or use float64."
+        )
+    return Outcome(penalty, deviations.detach(), witnesses)
+
+
 class Game(ABC):
     """A game is called with predictions f (N x K), features x (N x P) and neighborhoods."""
 
@@ -71,6 +91,7 @@ class SymmetricGame(Game):
     form: Literal["auto", "consensus", "direct"] = "auto"
 
     def __post_init__(self) -> None:
+        _settings(self.family, self.deviation, "SymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "SymmetricGame")
         if self.form not in ("auto", "consensus", "direct"):
             raise InputError(f'`form` of SymmetricGame must be "auto", "consensus" or "direct". Got {self.form!r}.')
@@ -82,13 +103,13 @@ class SymmetricGame(Game):
         witnesses = self.family.best_response(x, f.detach(), hoods)
         if self.form == "direct" or self.deviation is not squared_error:
             deviations = witnesses.deviations(self.deviation, f)
-            return Outcome(self.weight * deviations.mean(), deviations.detach(), witnesses)
+            return _outcome(self.weight * deviations.mean(), deviations, witnesses)
         deviations = witnesses.deviations()
         # The consensus term lacks the spread of the witnesses around their consensus, a constant: the value
         # comes from the deviations, the gradient from the consensus.
         pull = hoods.coverage.to(f) @ (f - witnesses.consensus()).square().sum(1) / len(hoods)
         penalty = self.weight * (deviations.mean() + pull - pull.detach())
-        return Outcome(penalty, deviations, witnesses)
+        return _outcome(penalty, deviations, witnesses)
 
 
 @final
@@ -106,13 +127,14 @@ class AsymmetricGame(Game):
     deviation: Deviation = squared_error
 
     def __post_init__(self) -> None:
+        _settings(self.family, self.deviation, "AsymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "AsymmetricGame")
 
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         distances = measure(self.deviation, f[hoods.centers], witnesses.at_centers())
-        return Outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
+        return _outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
 
 
 @final
@@ -144,8 +166,9 @@ class UniformGame(nn.Module, Game):
         initial: float = 0.0,
     ) -> None:
         super().__init__()
+        _settings(family, deviation, "UniformGame")
         _checks.at_least(margin, 0, "margin", "UniformGame")
-        _checks.at_least(n_neighborhoods, 1, "n_neighborhoods", "UniformGame")
+        n_neighborhoods = _checks.whole(n_neighborhoods, 1, "n_neighborhoods")
         _checks.at_least(initial, 0, "initial", "UniformGame")
         self.family, self.margin, self.deviation = family, margin, deviation
         self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
@@ -153,7 +176,9 @@ class UniformGame(nn.Module, Game):
     def extra_repr(self) -> str:
         return f"{self.family!r}, margin={self.margin:g}, n_neighborhoods={len(self.multipliers)}"
 
-    def forward(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | None = None) -> Outcome:
+    def forward(
+        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | list[int] | None = None
+    ) -> Outcome:
         """Play one round.
 
         Parameters
@@ -162,25 +187,21 @@ class UniformGame(nn.Module, Game):
         """
         x, f = _checks.points(x, f, hoods)
         total = len(self.multipliers)
-        if index is None:
-            index = torch.arange(total, device=self.multipliers.device)
+        index = torch.arange(total) if index is None else _checks.indices(index, "index")
+        index = index.to(self.multipliers.device)
         if len(index) != len(hoods):
             raise InputError(
                 f"There must be one multiplier for each of the {len(hoods)} neighborhoods. Got {len(index)}; pass "
                 f"`index=` for a minibatch, or set `n_neighborhoods` of UniformGame (now {total}) to their number."
             )
-        if len(index) and not 0 <= int(index.min()) <= int(index.max()) < total:
-            raise InputError(
-                f"`index` must lie between 0 and {total - 1}, since the game has {total} neighborhoods. "
-                f"Got values from {int(index.min())} to {int(index.max())}."
-            )
+        _checks.in_range(index, total, "index", "neighborhoods in the game")
         witnesses = self.family.best_response(x, f.detach(), hoods)
         deviations = witnesses.deviations(self.deviation, f)
         multipliers = self.multipliers[index]
         violations = deviations - self.margin
         dual = multipliers @ violations.detach().to(multipliers)
         penalty = (multipliers.detach().to(f) * violations).mean() + (dual - dual.detach()).to(f)
-        return Outcome(penalty, deviations.detach(), witnesses)
+        return _outcome(penalty, deviations, witnesses)
 
 
 @final
@@ -190,13 +211,16 @@ class SumOfGames(Game):
     For the best of several families in each neighborhood, play one game with `BestOf(families)` instead.
     """
 
-    def __init__(self, games: Sequence[Game]) -> None:
-        if not games or not all(isinstance(game, Game) for game in games):
-            raise InputError(f"`SumOfGames` takes a list of one or more games. Got {games!r}.")
-        self.games = tuple(games)
+    def __init__(self, *games: Game | Sequence[Game]) -> None:
+        self.games = _checks.flat(games, Game, "SumOfGames", "games")  # type: ignore[type-abstract]
 
-    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
-        outcomes = [game(f, x, hoods) for game in self.games]
+    def __call__(
+        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | list[int] | None = None
+    ) -> Outcome:
+        """Play one round of each; `index` is for the uniform games among them."""
+        outcomes = [
+            game(f, x, hoods, index) if isinstance(game, UniformGame) else game(f, x, hoods) for game in self.games
+        ]
         return Outcome(
             torch.stack([outcome.penalty for outcome in outcomes]).sum(),
             torch.stack([outcome.deviations for outcome in outcomes], dim=1),

@@ -30,11 +30,11 @@ def generalized_auc(reference: Any, prediction: Any) -> Tensor:
     -------
     A scalar for vectors, (K,) for tables: one score per column.
     """
-    y, g = torch.as_tensor(reference), torch.as_tensor(prediction)
-    if y.shape != g.shape or y.ndim not in (1, 2):
+    y, g = _checks.tensor(reference, "reference"), _checks.tensor(prediction, "prediction")
+    if y.shape != g.shape or y.ndim not in (1, 2) or y.shape[1:] == (0,):
         raise InputError(
-            "`reference` and `prediction` must be two vectors or two tables of one shape. "
-            f"Got {tuple(y.shape)} and {tuple(g.shape)}."
+            "`reference` and `prediction` must be two vectors or two tables of one shape, (N,) or (N, K). "
+            f"Got {tuple(y.shape)} and {tuple(g.shape)}; give one row per point and one column per output."
         )
     vector = y.ndim == 1
     if vector:
@@ -52,12 +52,14 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
     reference : (N, K) values at the points, usually the predictor's; NaN are left out.
     prediction : (M, K) values at the members, usually `witnesses.at_members()`.
     """
-    y, g = torch.as_tensor(reference), _checks.table(prediction, "prediction")
+    _checks.neighborhoods(hoods)
+    y, g = _checks.tensor(reference, "reference"), _checks.table(prediction, "prediction")
     y = y[:, None] if y.ndim == 1 else y
-    if len(y) != hoods.n_points or len(g) != len(hoods.members) or y.shape[1] != g.shape[1]:
+    if y.ndim != 2 or len(y) != hoods.n_points or len(g) != len(hoods.members) or y.shape[1] != g.shape[1]:
         raise InputError(
             f"`reference` must have a row for each of the {hoods.n_points} points and `prediction` one for each of "
-            f"the {len(hoods.members)} members, with equally many columns. Got {tuple(y.shape)} and {tuple(g.shape)}."
+            f"the {len(hoods.members)} members, with equally many columns. Got {tuple(y.shape)} and {tuple(g.shape)}; "
+            "for the latter pass `witnesses.at_members()`."
         )
     return _scores(y[hoods.members], g, hoods.offsets.cpu().numpy())
 
@@ -83,7 +85,12 @@ def deviation_rmse(f: Any, witnesses: Witnesses) -> float:
 
     sqrt( 1/(n K) sum_i |f_c(i) - g_i(x_c(i))|^2 ).
     """
-    values = _checks.table(f, "f").detach().double()
+    values = _checks.points(witnesses.x, f, witnesses.hoods)[1].detach().double()
+    if values.shape[1] != witnesses.f.shape[1]:
+        raise InputError(
+            f"`f` must have the {witnesses.f.shape[1]} outputs of the witnesses. Got {values.shape[1]}; pass the "
+            "predictions that they respond to, or others of the same outputs."
+        )
     gap = values[witnesses.hoods.centers] - witnesses.at_centers().double()
     return float(gap.square().mean().sqrt())
 
@@ -98,12 +105,20 @@ def parameter_variation(parameters: Any, lengths: Any = None) -> float:
     parameters : (n, ...) the parameters of each witness, in the order of the points.
     lengths : the lengths of the sequences that the points belong to; by default one sequence.
     """
-    theta = torch.as_tensor(parameters).detach().double()
+    theta = _checks.tensor(parameters, "parameters").detach().double()
+    if theta.ndim < 2:
+        raise InputError(
+            f"`parameters` must have a row for each witness, such as `witnesses.parameters` of linear ones. Got shape "
+            f"{tuple(theta.shape)}; the parameters of trees cannot be compared from point to point."
+        )
     steps = theta.diff(dim=0).abs().flatten(1).sum(1)
     if lengths is not None:
-        sizes = torch.as_tensor(lengths, dtype=torch.long)
-        if int(sizes.sum()) != len(theta):
-            raise InputError(f"`lengths` must sum to the {len(theta)} witnesses. Got a sum of {int(sizes.sum())}.")
+        sizes = _checks.indices(lengths, "lengths")
+        if int(sizes.sum()) != len(theta) or (sizes < 1).any():
+            raise InputError(
+                f"`lengths` must be at least 1 each and sum to the {len(theta)} witnesses. Got a sum of "
+                f"{int(sizes.sum())} and a least length of {int(sizes.min())}; pass those of the windows."
+            )
         within = torch.ones(len(steps), dtype=torch.bool)
         within[sizes.cumsum(0)[:-1] - 1] = False
         steps = steps[within.to(steps.device)]

@@ -13,6 +13,9 @@ from pellucid import _checks
 from pellucid.errors import InputError
 from pellucid.games import UniformGame
 
+_LONGEST = 10.0
+_LEAST, _MOST = 1e-12, 1e12
+
 
 @final
 class MirrorProx:
@@ -27,7 +30,10 @@ class MirrorProx:
     `step` is that of any torch optimiser: with plain SGD this is mirror-prox exactly; an optimiser with a
     memory (momentum, Adam) sees both gradients. The multipliers' mirror maps are
 
-        euclidean   xi -> max(xi + eta v, 0)          entropic   xi -> xi exp(eta v).
+        euclidean   xi -> max(xi + eta v, 0)          entropic   xi -> xi exp(eta v),
+
+    the entropic one with |eta v| cut at 10 and multipliers kept between 1e-12 and 1e12, so that none overflows, or
+    reaches 0, which it could never leave.
 
     Multipliers of neighborhoods that are not in the minibatch stay as they are. Learning-rate schedulers
     attach to the predictor's optimiser.
@@ -48,7 +54,17 @@ class MirrorProx:
         multiplier_lr: float = 1.0,
         mirror_map: Literal["euclidean", "entropic"] = "euclidean",
     ) -> None:
-        _checks.at_least(multiplier_lr, 0, "multiplier_lr", "MirrorProx")
+        if not isinstance(game, UniformGame):
+            raise InputError(
+                f"`game` of MirrorProx must be a UniformGame. Got {game!r}; other games need no MirrorProx."
+            )
+        if not isinstance(optimizer, Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+            raise InputError(
+                "`optimizer` of MirrorProx must be a torch optimiser that steps along one gradient, such as SGD or "
+                f"Adam. Got {type(optimizer).__name__}."
+            )
+        if not _checks.at_least(multiplier_lr, 0, "multiplier_lr", "MirrorProx"):
+            raise InputError("`multiplier_lr` of MirrorProx must be above 0. Got 0; the multipliers would never move.")
         if mirror_map not in ("euclidean", "entropic"):
             raise InputError(f'`mirror_map` of MirrorProx must be "euclidean" or "entropic". Got {mirror_map!r}.')
         if mirror_map == "entropic" and not bool((game.multipliers > 0).all()):
@@ -72,36 +88,49 @@ class MirrorProx:
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         start = [p.detach().clone() for p in parameters]
         multipliers = self.game.multipliers.detach().clone()
-        loss = self._gradients(closure)
-        self._apply(multipliers)
-        self._gradients(closure)
+        loss, violations = self._gradients(closure)
+        self._move(multipliers, violations)
+        _, violations = self._gradients(closure)
         with torch.no_grad():
             for p, value in zip(parameters, start, strict=True):
                 p.copy_(value)
-        self._apply(multipliers)
+        self._move(multipliers, violations)
         return loss
 
-    def _gradients(self, closure: Callable[[], Tensor]) -> Tensor:
+    def _gradients(self, closure: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+        """The loss, and the violations that its gradient leaves on the multipliers."""
         self.zero_grad()
         with torch.enable_grad():
             loss = closure()
+            if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.requires_grad:
+                raise InputError(
+                    f"The closure must return the loss as a scalar that has a gradient. Got {loss!r}; return "
+                    "`task_loss + game(f, x, hoods).penalty` and leave `backward` to MirrorProx."
+                )
+            touched: Tensor | None = self.game.multipliers.grad
+            if touched is not None:
+                raise InputError("The closure must not call `backward`: MirrorProx does so; return the loss only.")
             loss.backward()
-        return loss.detach()
-
-    def _apply(self, multipliers: Tensor) -> None:
-        """Move the predictor by its gradient, and the multipliers by theirs from where they were."""
-        self.optimizer.step()
-        violations = self.game.multipliers.grad
+        violations: Tensor | None = self.game.multipliers.grad
         if violations is None:
             raise InputError(
                 "The closure's loss lacks the game's penalty; return `task_loss + game(f, x, hoods).penalty`."
             )
+        return loss.detach(), violations
+
+    def _move(self, multipliers: Tensor, violations: Tensor) -> None:
+        """Move the predictor by its gradient, and the multipliers by the violations from where they were."""
+        self.optimizer.step()
         with torch.no_grad():
             if self.mirror_map == "euclidean":
                 moved = (multipliers + self.multiplier_lr * violations).clamp(min=0.0)
             else:
-                moved = multipliers * torch.exp(self.multiplier_lr * violations)
+                step = (self.multiplier_lr * violations).clamp(-_LONGEST, _LONGEST)
+                moved = (multipliers * torch.exp(step)).clamp(_LEAST, _MOST)
             self.game.multipliers.copy_(moved)
+
+    def __repr__(self) -> str:
+        return f"MirrorProx({type(self.optimizer).__name__}, {self.game!r}, {self.mirror_map})"
 
     def zero_grad(self) -> None:
         """Forget the gradients of the predictor and of the multipliers."""
@@ -119,10 +148,13 @@ class MirrorProx:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state; the predictor's own parameters are restored by their module."""
+        missing = {"optimizer", "multipliers", "multiplier_lr", "mirror_map"} - set(state)
+        if missing:
+            raise InputError(f"The state must be one that `state_dict()` gave. Got one without {sorted(missing)}.")
         if state["multipliers"].shape != self.game.multipliers.shape:
             raise InputError(
                 f"The saved state is of a game with {len(state['multipliers'])} neighborhoods. "
-                f"This one has {len(self.game.multipliers)}."
+                f"This one has {len(self.game.multipliers)}; make the game with the same `n_neighborhoods`."
             )
         self.optimizer.load_state_dict(state["optimizer"])
         with torch.no_grad():

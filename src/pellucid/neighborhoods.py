@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Self, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid import _checks
 from pellucid.errors import InputError
 
 
@@ -106,10 +108,11 @@ class BaseNeighborhoods(ABC):
         return w.new_zeros(self.n_points, *w.shape[1:]).index_add(0, self.members, w)
 
     def _require_rows(self, values: Tensor, count: int, what: str) -> None:
-        if values.ndim == 0 or len(values) != count:
-            raise InputError(
-                f"There must be one row for each of the {count} {what}. Got a tensor of shape {tuple(values.shape)}."
-            )
+        if not isinstance(values, Tensor) or values.ndim == 0 or len(values) != count:
+            got = f"shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values).__name__
+            raise InputError(f"There must be a tensor with one row for each of the {count} {what}. Got {got}.")
+        if values.is_complex() or values.dtype == torch.bool:
+            raise InputError(f"Sums are taken of real numbers. Got {values.dtype}; convert it, e.g. with `.double()`.")
 
     def _index(self, index: Tensor | list[int] | slice) -> Tensor:
         """Indices of the chosen neighborhoods, checked."""
@@ -117,23 +120,23 @@ class BaseNeighborhoods(ABC):
         if isinstance(index, slice):
             chosen = torch.arange(n, device=self.device)[index]
         else:
-            chosen = torch.as_tensor(index, device=self.device)
+            chosen = _checks.tensor(index, "index").to(self.device)
             if chosen.dtype == torch.bool:
-                self._require_rows(chosen, n, "neighborhoods")
+                self._require_rows(chosen.long(), n, "neighborhoods")
                 chosen = chosen.nonzero().flatten()
-        if chosen.ndim != 1 or not len(chosen) or chosen.is_floating_point():
+            chosen = _checks.indices(chosen, "index")
+        if not len(chosen):
             raise InputError(
-                "A selection must name at least one neighborhood, by indices, a mask or a slice. "
-                f"Got {chosen.dtype} of shape {tuple(chosen.shape)}."
+                "A selection must name at least one neighborhood, by indices, a mask or a slice. Got none."
             )
-        _require_range(chosen, n, "index", "neighborhoods")
-        return chosen.long()
+        _checks.in_range(chosen, n, "index", "neighborhoods")
+        return chosen
 
     def __repr__(self) -> str:
-        sizes = self.sizes.double()
+        sizes = self.sizes.cpu().numpy()
         return (
             f"{type(self).__name__}({len(self)} neighborhoods over {self.n_points} points; "
-            f"sizes {int(sizes.min())} to {int(sizes.max())}, median {float(sizes.median()):g})"
+            f"sizes {sizes.min()} to {sizes.max()}, median {np.median(sizes):g})"
         )
 
 
@@ -152,10 +155,10 @@ class Neighborhoods(BaseNeighborhoods):
     """
 
     def __init__(self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> None:
-        self._members, self.offsets, self.centers = (
-            torch.as_tensor(v, dtype=torch.long).flatten() for v in (members, offsets, centers)
-        )
-        self.n_points = int(n_points)
+        self._members = _checks.indices(members, "members")
+        self.offsets = _checks.indices(offsets, "offsets")
+        self.centers = _checks.indices(centers, "centers")
+        self.n_points = _checks.whole(n_points, 1, "n_points")
         n, m = len(self.centers), len(self._members)
         if not n or len(self.offsets) != n + 1 or self.offsets[0] != 0 or self.offsets[-1] != m:
             raise InputError(
@@ -168,8 +171,8 @@ class Neighborhoods(BaseNeighborhoods):
                 f"Every neighborhood must have at least one member. Neighborhood {int(empty[0])} has none "
                 f"({len(empty)} of {n} are empty); leave them out, or add the center itself."
             )
-        _require_range(self._members, self.n_points, "member", "points")
-        _require_range(self.centers, self.n_points, "center", "points")
+        _checks.in_range(self._members, self.n_points, "member", "points")
+        _checks.in_range(self.centers, self.n_points, "center", "points")
         entries = torch.sort(self.rows * self.n_points + self._members).values
         twice = (entries[1:] == entries[:-1]).nonzero().flatten()
         if len(twice):
@@ -218,10 +221,10 @@ class Windows(BaseNeighborhoods):
     """
 
     def __init__(self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int) -> None:
-        self.lower, self.upper, self.centers = (
-            torch.as_tensor(v, dtype=torch.long).flatten() for v in (lower, upper, centers)
-        )
-        self.n_points = int(n_points)
+        self.lower = _checks.indices(lower, "lower")
+        self.upper = _checks.indices(upper, "upper")
+        self.centers = _checks.indices(centers, "centers")
+        self.n_points = _checks.whole(n_points, 1, "n_points")
         if not len(self.centers) == len(self.lower) == len(self.upper) > 0:
             raise InputError(
                 "`lower`, `upper` and `centers` must be equally long and not empty. "
@@ -229,9 +232,9 @@ class Windows(BaseNeighborhoods):
             )
         if (self.upper <= self.lower).any():
             raise InputError("Every window must hold at least one point: `lower` must be below `upper`.")
-        _require_range(self.lower, self.n_points, "lower end", "points")
-        _require_range(self.upper - 1, self.n_points, "last member", "points")
-        _require_range(self.centers, self.n_points, "center", "points")
+        _checks.in_range(self.lower, self.n_points, "lower end", "points")
+        _checks.in_range(self.upper - 1, self.n_points, "last member", "points")
+        _checks.in_range(self.centers, self.n_points, "center", "points")
         sizes = self.upper - self.lower
         self.offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
@@ -287,21 +290,12 @@ def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     last = (upper - 1).clamp(min=0)
     inside = lower // width == last // width
     # A range that starts a block is a head by itself; an empty one is nothing.
-    result = heads[last] + tails[lower.clamp(max=len(values) - 1)] * _column(~inside, v)
+    result = heads[last] + torch.where(_column(inside, v), 0.0, tails[lower.clamp(max=len(values) - 1)])
     short = (inside & (lower % width > 0)).nonzero().flatten()
     result = result.index_add(0, short, -heads[lower[short] - 1])
-    return (result * _column(upper > lower, v)).to(v.dtype)
+    return torch.where(_column(upper > lower, v), result, 0.0).to(v.dtype)
 
 
 def _column(mask: Tensor, like: Tensor) -> Tensor:
     """A mask (L,) that broadcasts against a tensor (L x ...)."""
     return mask.reshape(-1, *[1] * (like.ndim - 1))
-
-
-def _require_range(values: Tensor, bound: int, what: str, among: str) -> None:
-    outside = ((values < 0) | (values >= bound)).nonzero().flatten()
-    if len(outside):
-        raise InputError(
-            f"Every {what} must lie between 0 and {bound - 1}, since there are {bound} {among}. "
-            f"Got {int(values[outside[0]])} at position {int(outside[0])}."
-        )

@@ -52,6 +52,18 @@ def test_a_wrong_prediction_names_what_was_expected():
         not_finite.at_centers()
 
 
+def test_fit_must_return_a_function_and_may_be_a_torch_model():
+    x = torch.rand(6, 2)
+    hoods = pl.windows([6], radius=2)
+    with pytest.raises(pl.PellucidError, match="must return a function that predicts. Got Lasso; return its method"):
+        pl.fit_each(lambda x, f: Lasso().fit(x, f), x, x, hoods)
+    layer = torch.nn.Linear(2, 1)
+    f = torch.rand(6, 1, requires_grad=True)
+    fitted = pl.fit_each(lambda x, f: lambda new: layer(torch.from_numpy(new)), x, f, hoods)
+    assert not fitted.at_members().requires_grad
+    assert pl.fit_each(lambda x, f: lambda new: new[:, :1], x.bfloat16(), f, hoods).at_members().shape == (24, 1)
+
+
 def test_names_must_fit():
     x = torch.zeros(4, 2)
     fitted = pl.ConstantFamily().best_response(x, x, pl.windows([4], radius=1))

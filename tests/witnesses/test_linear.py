@@ -115,7 +115,7 @@ def test_constant_witnesses_are_means(generator):
     for i in range(len(hoods)):
         torch.testing.assert_close(fitted.intercepts[i], f[hoods.members_of(i)].mean(0))
     assert fitted.parameters.shape == (40, 1, 3)  # features are not read, however many there are
-    assert fitted[0].text().splitlines()[0] == f"f0 = {fitted.intercepts[0, 0]:.3f}"
+    assert fitted[0].text().splitlines()[0] == f"f0 = {fitted.intercepts[0, 0]:.4g}"
 
 
 def test_values_at_centers_members_and_in_consensus_follow_their_definitions(generator):
@@ -166,7 +166,7 @@ def test_lagged_puts_the_latest_value_first():
     assert pl.lagged(series, order=2).tolist() == [[2, 3, 0, 1], [4, 5, 2, 3], [6, 7, 4, 5]]
     assert pl.lagged(series[None].expand(3, 4, 2), order=3).shape == (3, 2, 6)
     assert pl.lag_names(["a", "b"], order=2) == ["a[t]", "b[t]", "a[t-1]", "b[t-1]"]
-    with pytest.raises(pl.PellucidError, match="between 1 and the 4 time steps. Got 5"):
+    with pytest.raises(pl.PellucidError, match="`order` must be a whole number between 1 and 4. Got 5"):
         pl.lagged(series, order=5)
     with pytest.raises(pl.PellucidError, match="must have shape"):
         pl.lagged(torch.zeros(4), order=1)
@@ -177,7 +177,7 @@ def test_a_witness_reads_as_an_equation_and_converts_to_plain_values():
     f = 1.5 + x @ torch.tensor([[2.0], [-0.25]], dtype=torch.float64)
     hoods = pl.from_lists([[0, 1, 2, 3]], centers=[2])
     witness = pl.LinearFamily().best_response(x, f, hoods).named(["speed", "load"], ["wear"])[0]
-    assert witness.text() == "wear = 1.500 + 2.000 speed - 0.250 load"
+    assert witness.text() == "wear = 1.5 + 2 speed - 0.25 load"
     assert str(witness).splitlines()[1].startswith("  around point 2: 4 members, rmse ")
     torch.testing.assert_close(witness([[10.0, 4.0]]), torch.tensor([[20.5]], dtype=torch.float64))
     plain = json.loads(json.dumps(witness.to_dict()))
@@ -185,6 +185,17 @@ def test_a_witness_reads_as_an_equation_and_converts_to_plain_values():
     assert plain["outputs"] == ["wear"]
     np.testing.assert_allclose(plain["coefficients"], [[2.0], [-0.25]], atol=1e-12)
     assert (plain["kind"], plain["center"], plain["size"]) == ("linear", 2, 4)
+
+
+def test_equations_show_small_and_large_numbers_and_no_empty_terms():
+    def text(intercept, *weights):
+        x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+        f = intercept + x @ torch.tensor([weights], dtype=torch.float64).T
+        return pl.LinearFamily(intercept=bool(intercept)).best_response(x, f, pl.from_lists([range(4)]))[0].text()
+
+    assert text(-2.5, 1e-7, -3e9).startswith("f = -2.5")
+    assert text(0.0, -1.25, 0.5) == "f = -1.25 x0 + 0.5 x1"
+    assert text(0.0, 0.0, 0.0) == "f = 0"
 
 
 def test_results_come_in_the_dtype_of_the_predictions(generator):

@@ -76,22 +76,31 @@ def test_a_witness_reads_as_an_indented_tree_and_converts_to_plain_values():
     expected = """\
         if acid <= 0.5:
             if ring <= 0.5:
-                toxic = 0.000, soluble = 1.000  (1 member)
+                toxic = 0, soluble = 1  (1 member)
             else:  # ring > 0.5
-                toxic = 1.000, soluble = 1.000  (1 member)
+                toxic = 1, soluble = 1  (1 member)
         else:  # acid > 0.5
             if ring <= 0.5:
-                toxic = 5.000, soluble = 2.000  (1 member)
+                toxic = 5, soluble = 2  (1 member)
             else:  # ring > 0.5
-                toxic = 7.000, soluble = 2.000  (2 members)
+                toxic = 7, soluble = 2  (2 members)
           around point 3: 5 members, rmse 0 from the predictor"""
     assert str(witness) == dedent(expected)
+    assert repr(witness) == str(witness)
     assert witness.depth == 2
+    assert witness(x[:0]).shape == (0, 2)
+    with pytest.raises(pl.PellucidError, match="one point with 2 features. Got 4 numbers"):
+        witness.path(x[:2])
     assert [witness.nodes["feature"][n] for n in witness.path(x[2])] == [0, 1, -1]
     plain = json.loads(json.dumps(witness.to_dict()))
     assert plain["kind"] == "tree"
     assert plain["nodes"]["feature"] == [0, 1, -1, -1, 1, -1, -1]
     assert plain["nodes"]["size"] == [5, 2, 1, 1, 3, 1, 2]
+
+
+def test_a_depth_beyond_all_bounds_grows_the_full_tree(generator):
+    x, f, hoods = problem(generator)
+    assert pl.TreeFamily(depth=10**30).best_response(x, f, hoods).deviations().max() < 1e-25
 
 
 def test_the_depth_rule_is_the_papers():
@@ -100,7 +109,7 @@ def test_the_depth_rule_is_the_papers():
         assert rule(m) == max(int(np.ceil(np.log2(m))) - 2, 1)
 
 
-@pytest.mark.parametrize("depth", [0, -3, 1.5, None])
+@pytest.mark.parametrize("depth", [0, -3, 1.5, None, True])
 def test_a_depth_below_one_is_refused(depth):
     with pytest.raises(pl.PellucidError, match="`depth` of TreeFamily must be a whole number >= 1"):
         pl.TreeFamily(depth=depth)

@@ -44,7 +44,7 @@ class WitnessFamily(ABC):
         """
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Witness(ABC):
     """One fitted witness: print it to read it, call it to predict."""
 
@@ -62,8 +62,8 @@ class Witness(ABC):
         """Values (L, K) at new points x (L, P)."""
 
     @abstractmethod
-    def text(self, *, decimals: int = 3) -> str:
-        """The function as a person would write it."""
+    def text(self, *, digits: int = 4) -> str:
+        """The function as a person would write it, with so many significant digits."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Witness(ABC):
         if points.shape[1] != len(self.feature_names):
             raise InputError(
                 f"The witness reads {len(self.feature_names)} features. Got {points.shape[1]} columns; pass the "
-                "same features, in the same order, that it was fitted on."
+                "same features that it was fitted on, in the same order, and a single point as `x[None]`."
             )
         return self.predict(points)
 
@@ -88,6 +88,9 @@ class Witness(ABC):
             "outputs": self.output_names,
             **self.parameters(),
         }
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         members = "1 member" if self.size == 1 else f"{self.size} members"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,9 +28,23 @@ def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnes
     (L, P). Whatever has a `__str__` of its own prints as that.
     """
     x, f = _checks.points(x, f, hoods)
-    features, values = x.detach().cpu().numpy(), f.detach().cpu().numpy()
-    own = [members.cpu().numpy() for members in hoods.members.split(hoods.sizes.tolist())]
-    return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=[fit(features[m], values[m]) for m in own])
+    features, values = _array(x), _array(f)
+    functions = []
+    for members in hoods.members.cpu().split(hoods.sizes.tolist()):
+        own = members.numpy()
+        function = fit(features[own], values[own])
+        if not callable(function):
+            raise InputError(
+                "`fit` must return a function that predicts. Got "
+                f"{type(function).__name__}; return its method, as in `model.fit(x, f).predict`."
+            )
+        functions.append(function)
+    return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=functions)
+
+
+def _array(values: Tensor) -> np.ndarray:
+    values = values.detach().cpu()
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has no bfloat16
 
 
 @final
@@ -57,7 +72,7 @@ class FunctionWitnesses(Witnesses):
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionWitness(Witness):
     """One arbitrary function."""
 
@@ -66,7 +81,7 @@ class FunctionWitness(Witness):
     def predict(self, x: Tensor) -> Tensor:
         return _call(self.function, x, len(self.output_names))
 
-    def text(self, *, decimals: int = 3) -> str:
+    def text(self, *, digits: int = 4) -> str:
         # A bound method (scikit-learn's `predict`) speaks through the object that it belongs to.
         return f"{', '.join(self.output_names)} = {getattr(self.function, '__self__', self.function)}"
 
@@ -75,7 +90,7 @@ class FunctionWitness(Witness):
 
 
 def _call(function: Predict, x: Tensor, outputs: int) -> Tensor:
-    values = torch.as_tensor(function(x.detach().cpu().numpy())).double()
+    values = _checks.tensor(function(_array(x)), "the witness's prediction").detach().double()
     if values.ndim == 1 and outputs == 1:
         values = values[:, None]
     if values.shape != (len(x), outputs):
@@ -99,10 +114,11 @@ class BestOf(WitnessFamily):
     deviation : the measure of the choice; give it the game's own deviation.
     """
 
-    def __init__(self, *families: WitnessFamily, deviation: Deviation = squared_error) -> None:
-        if not families or not all(isinstance(family, WitnessFamily) for family in families):
-            raise InputError(f"`BestOf` takes one or more witness families. Got {families!r}.")
-        self.families, self.deviation = families, deviation
+    def __init__(
+        self, *families: WitnessFamily | Sequence[WitnessFamily], deviation: Deviation = squared_error
+    ) -> None:
+        self.families = _checks.flat(families, WitnessFamily, "BestOf", "witness families")  # type: ignore[type-abstract]
+        self.deviation = deviation
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> ChosenWitnesses:
         candidates = [family.best_response(x, f, hoods) for family in self.families]
@@ -111,7 +127,8 @@ class BestOf(WitnessFamily):
         return ChosenWitnesses(x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0))
 
     def __repr__(self) -> str:
-        return f"BestOf({', '.join(map(repr, self.families))}, deviation={self.deviation.__name__})"
+        name = getattr(self.deviation, "__name__", self.deviation)
+        return f"BestOf({', '.join(map(repr, self.families))}, deviation={name})"
 
 
 @final

@@ -128,7 +128,7 @@ class LinearWitnesses(Witnesses):
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LinearWitness(Witness):
     """One linear function of named features."""
 
@@ -140,15 +140,15 @@ class LinearWitness(Witness):
     def predict(self, x: Tensor) -> Tensor:
         return x[:, : len(self.coefficients)].double() @ self.coefficients + self.intercept
 
-    def text(self, *, decimals: int = 3) -> str:
-        return "\n".join(f"{name} = {self._terms(k, decimals)}" for k, name in enumerate(self.output_names))
+    def text(self, *, digits: int = 4) -> str:
+        return "\n".join(f"{name} = {self._terms(k, digits)}" for k, name in enumerate(self.output_names))
 
-    def _terms(self, k: int, decimals: int) -> str:
-        text = f"{float(self.intercept[k]):.{decimals}f}"
-        for name, weight in zip(self.feature_names, self.coefficients[:, k].tolist(), strict=False):
-            if weight:
-                text += f" {'-' if weight < 0 else '+'} {abs(weight):.{decimals}f} {name}"
-        return text
+    def _terms(self, k: int, digits: int) -> str:
+        weights = zip(self.feature_names, self.coefficients[:, k].tolist(), strict=False)
+        terms = [(float(self.intercept[k]), ""), *((weight, f" {name}") for name, weight in weights)]
+        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
+        text = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.{digits}g}{name}" for weight, name in terms)
+        return text.removeprefix("+ ").replace("- ", "-", 1) if text[0] == "-" else text.removeprefix("+ ")
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -174,14 +174,13 @@ def lagged(series: Any, *, order: int) -> Tensor:
     -------
     (T - order + 1, order * c), or (B, T - order + 1, order * c).
     """
-    values = torch.as_tensor(series)
+    values = _checks.tensor(series, "series")
     if values.ndim not in (2, 3):
         raise InputError(
             f"`series` must have shape (time, channels) or (batch, time, channels). Got {tuple(values.shape)}."
         )
     length = values.shape[-2]
-    if not isinstance(order, int) or not 1 <= order <= length:
-        raise InputError(f"`order` must be a whole number between 1 and the {length} time steps. Got {order!r}.")
+    order = _checks.whole(order, 1, "order", length)
     return torch.cat([values[..., order - 1 - k : length - k, :] for k in range(order)], dim=-1)
 
 

@@ -71,7 +71,7 @@ class TreeFamily(WitnessFamily):
 
     @staticmethod
     def _require_depth(depth: Any) -> None:
-        if not isinstance(depth, int | np.integer) or depth < 1:
+        if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
             raise InputError(
                 "`depth` of TreeFamily must be a whole number >= 1, or a rule of m that gives one. "
                 f"Got {depth!r}; for a witness without splits use ConstantFamily()."
@@ -82,7 +82,8 @@ class TreeFamily(WitnessFamily):
 
         x, f = _checks.points(x, f, hoods)
         sizes, inverse = np.unique(hoods.sizes.cpu().numpy(), return_inverse=True)
-        depths = np.array([self.depth_for(int(m)) for m in sizes], dtype=np.int64)[inverse]
+        # No tree on m members is deeper than m - 1, which also keeps huge depths within 64 bits.
+        depths = np.array([min(self.depth_for(int(m)), int(m)) for m in sizes], dtype=np.int64)[inverse]
         trees = grow(
             _features(x),
             np.ascontiguousarray(f.detach().double().cpu().numpy()),
@@ -124,7 +125,7 @@ class TreeWitnesses(Witnesses):
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TreeWitness(Witness):
     """One decision tree over named features."""
 
@@ -144,6 +145,10 @@ class TreeWitness(Witness):
     def path(self, x: Any) -> list[int]:
         """The nodes that one point x (P,) passes, from the root to its leaf."""
         row, nodes = torch.as_tensor(x).flatten().tolist(), self.nodes
+        if len(row) != len(self.feature_names):
+            raise InputError(
+                f"A path is that of one point with {len(self.feature_names)} features. Got {len(row)} numbers."
+            )
         path = [0]
         while (feature := nodes["feature"][path[-1]]) >= 0:
             side = "left" if row[feature] <= nodes["threshold"][path[-1]] else "right"
@@ -151,23 +156,23 @@ class TreeWitness(Witness):
         return path
 
     def predict(self, x: Tensor) -> Tensor:
-        return torch.stack([torch.from_numpy(self.nodes["value"][self.path(row)[-1]]) for row in x])
+        return torch.from_numpy(self.nodes["value"][[self.path(row)[-1] for row in x]])
 
-    def text(self, *, decimals: int = 3) -> str:
-        return "\n".join(self._lines(0, "", decimals))
+    def text(self, *, digits: int = 4) -> str:
+        return "\n".join(self._lines(0, "", digits))
 
-    def _lines(self, node: int, indent: str, decimals: int) -> list[str]:
+    def _lines(self, node: int, indent: str, digits: int) -> list[str]:
         feature, size = int(self.nodes["feature"][node]), int(self.nodes["size"][node])
         if feature < 0:
             values = zip(self.output_names, self.nodes["value"][node].tolist(), strict=True)
-            text = ", ".join(f"{name} = {value:.{decimals}f}" for name, value in values)
+            text = ", ".join(f"{name} = {value:.{digits}g}" for name, value in values)
             return [f"{indent}{text}  ({size} member{'s' if size > 1 else ''})"]
-        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.6g}"
+        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.{digits}g}"
         return [
             f"{indent}if {name} <= {threshold}:",
-            *self._lines(int(self.nodes["left"][node]), indent + "    ", decimals),
+            *self._lines(int(self.nodes["left"][node]), indent + "    ", digits),
             f"{indent}else:  # {name} > {threshold}",
-            *self._lines(int(self.nodes["right"][node]), indent + "    ", decimals),
+            *self._lines(int(self.nodes["right"][node]), indent + "    ", digits),
         ]
 
     def parameters(self) -> dict[str, Any]:
