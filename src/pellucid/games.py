@@ -133,7 +133,7 @@ class AsymmetricGame(Game):
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
-        distances = measure(self.deviation, f[hoods.centers], witnesses.at_centers())
+        distances = measure(self.deviation, f.index_select(0, hoods.centers), witnesses.at_centers())
         return _outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
 
 

@@ -158,7 +158,7 @@ class Witnesses(ABC):
         f : (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
         """
         values = self.f if f is None else f
-        distances = measure(deviation, values[self.hoods.members], self.at_members())
+        distances = measure(deviation, values.index_select(0, self.hoods.members), self.at_members())
         return self.hoods.sum_members(distances) / self.hoods.sizes
 
     def named(self, features: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Self:
