@@ -98,6 +98,12 @@ def test_a_witness_reads_as_an_indented_tree_and_converts_to_plain_values():
     assert plain["nodes"]["size"] == [5, 2, 1, 1, 3, 1, 2]
 
 
+def test_thresholds_between_large_numbers_are_told_apart():
+    years = torch.tensor([[2018.0], [2019.0], [2020.0], [2021.0]], dtype=torch.float64)
+    witness = pl.TreeFamily(depth=1).best_response(years, (years > 2019.5).double(), pl.from_lists([range(4)]))[0]
+    assert witness.text().startswith("if x0 <= 2019.5:")
+
+
 def test_a_depth_beyond_all_bounds_grows_the_full_tree(generator):
     x, f, hoods = problem(generator)
     assert pl.TreeFamily(depth=10**30).best_response(x, f, hoods).deviations().max() < 1e-25

@@ -167,7 +167,8 @@ class TreeWitness(Witness):
             values = zip(self.output_names, self.nodes["value"][node].tolist(), strict=True)
             text = ", ".join(f"{name} = {value:.{digits}g}" for name, value in values)
             return [f"{indent}{text}  ({size} member{'s' if size > 1 else ''})"]
-        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.{digits}g}"
+        # Two digits more than values have: 2019.5 must not read as 2020.
+        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.{digits + 2}g}"
         return [
             f"{indent}if {name} <= {threshold}:",
             *self._lines(int(self.nodes["left"][node]), indent + "    ", digits),
