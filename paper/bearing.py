@@ -1,0 +1,134 @@
+"""The bearing study (the paper's section 5.2 and appendix): `python -m paper.bearing --size cpu`.
+
+Trains every cell of Table 3 and Figure 7 on the second IMS test, and leaves a report of each in
+`paper/bearing/<size>/`. Tables and figures are made from the reports by `python -m paper.bearing_results`.
+Repeating an interrupted call goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from paper.runs import ROOT, SIZES, Cell, load_config, run_cells
+
+REPORTS = ROOT / "paper" / "bearing"
+# Test sequences that the figures show: the first ones of the shuffled test set, not chosen by looks.
+EXAMPLES = 3
+
+
+def cells(config: dict[str, Any]) -> list[Cell]:
+    """DEEP, the games of Table 3, the radii of Figure 7, and the AR baseline."""
+    shared = {name: value for name, value in config.items() if name not in ("lambdas", "radii", "weight_of_lambda")}
+    factor = config["weight_of_lambda"]
+
+    def cell(name: str, game: str | None, strength: float, **other: Any) -> Cell:
+        return {**shared, "name": name, "game": game, "lambda": strength, "weight": factor * strength, **other}
+
+    grid = [cell(f"{game}-{s:g}", game, s) for s in config["lambdas"] for game in ("asymmetric", "symmetric")]
+    radii = [cell(f"radius-{r}", "asymmetric", 1, radius=r) for r in config["radii"]]
+    return [cell("ar", None, 0), cell("deep", None, 0), *grid, *radii]
+
+
+def sequences(cell: Cell) -> dict[str, np.ndarray]:
+    """The cell's share of all sequences (S, context + horizon, c), split at random into three parts."""
+    from pellucid.series import load_bearing, simulate_rig
+
+    data = simulate_rig(rows=5000, files=4, seed=0) if cell.get("simulated") else load_bearing()
+    everything = data.sequences(cell["context"] + cell["horizon"])
+    order = np.random.default_rng(cell["seed"]).permutation(len(everything))
+    order = order[: round(cell["share"] * len(order))]
+    ends = np.round(np.cumsum(cell["split"][:2]) * len(order)).astype(int)
+    return {
+        name: everything[part]
+        for name, part in zip(("train", "validation", "test"), np.split(order, ends), strict=True)
+    }
+
+
+def run(cell: Cell) -> dict[str, Any]:
+    """Train and measure one cell."""
+    import torch
+
+    torch.set_num_threads(1)  # cells run side by side
+    parts = sequences(cell)
+    results = {"sequences": {name: len(part) for name, part in parts.items()}}
+    return {**results, **(autoregression(cell, parts) if cell["name"] == "ar" else forecaster(cell, parts))}
+
+
+def autoregression(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+    """One autoregressive model for all data, the limit of a large weight: it is its own witness."""
+    from sklearn.linear_model import Ridge
+
+    order, context = cell["order"], cell["context"]
+
+    def lags(x: np.ndarray, at: int) -> np.ndarray:
+        return np.concatenate([x[:, at - k] for k in range(order)], axis=1)
+
+    train = parts["train"].astype(np.float64)
+    positions = range(context - 1, train.shape[1] - 1)
+    model = Ridge(alpha=cell["ridge"])
+    model.fit(np.concatenate([lags(train, t) for t in positions]), np.concatenate([train[:, t + 1] for t in positions]))
+    results: dict[str, Any] = {}
+    for name in ("validation", "test"):
+        path = parts[name].astype(np.float64)
+        future = path[:, context:].copy()
+        for t in positions:
+            path[:, t + 1] = model.predict(lags(path, t))
+        error = float(np.sqrt(np.square(path[:, context:] - future).mean()))
+        results[name] = {"error": error, "deviation": 0.0, "variation": 0.0, "sequences": len(path)}
+    return results
+
+
+def forecaster(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+    """DEEP or a GAME."""
+    from pellucid.series import Forecaster
+
+    settings = ("context", "horizon", "order", "radius", "game", "weight", "ridge", "scale", "width", "kernel")
+    training = ("epochs", "batch_size", "learning_rate", "patience", "seed")
+    model = Forecaster(**{name: cell[name] for name in (*settings, *training)})
+    home = ROOT / "out" / "bearing" / cell["size"] / cell["name"]
+    model.fit(parts["train"], validation=parts["validation"], folder=home / "checkpoints", resume=True, progress=False)
+    model.save(home / "model")
+    shutil.rmtree(home / "checkpoints")
+    results: dict[str, Any] = {"history": model.history_}
+    for name in ("validation", "test"):
+        results[name] = model.evaluate(parts[name])._asdict()
+    if cell["name"] in ("deep", "asymmetric-1"):
+        results["test_forced"] = model.evaluate(parts["test"], forced=True)._asdict()
+        context = cell["context"]
+        shown = parts["test"][:EXAMPLES]
+        results["examples"] = {
+            "future": rounded(shown[:, context:].tolist()),
+            "generated": [rounded(model.explain(x[:context]).to_dict()) for x in shown],
+            "forced": [rounded(model.explain(x[:context], x[context:]).to_dict()) for x in shown],
+        }
+    return results
+
+
+def rounded(value: Any) -> Any:
+    """Numbers of a nested structure with five significant digits, enough for figures."""
+    if isinstance(value, dict):
+        return {name: rounded(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep or symmetric-10")
+    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
+    arguments = parser.parse_args()
+    chosen = cells(load_config("bearing", arguments.size))
+    if arguments.only:
+        chosen = [cell for cell in chosen if cell["name"] in arguments.only]
+    run_cells(chosen, run, arguments.out / arguments.size, arguments.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What all experiments share: a configuration in, one report per cell out, cells side by side, nothing done twice."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES = ("paper", "cpu", "smoke")
+PACKAGES = ("pellucid", "torch", "numpy", "numba", "lightning", "scikit-learn")
+
+Cell: TypeAlias = dict[str, Any]
+"""The complete configuration of one run, its name included; plain values only."""
+
+
+def load_config(name: str, size: str) -> dict[str, Any]:
+    """The settings of `paper/<name>.toml`, with those of one size merged in."""
+    config = tomllib.loads((ROOT / "paper" / f"{name}.toml").read_text())
+    sizes = config.pop("sizes")
+    if size not in sizes:
+        raise SystemExit(f"The size must be one of {', '.join(sizes)}. Got {size}.")
+    return {**config, **sizes[size], "size": size}
+
+
+def provenance() -> dict[str, Any]:
+    """Versions, commit and machine: what is needed to repeat a run."""
+    return {
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_git("status", "--porcelain", "src", "paper/*.py", "paper/*.toml")),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603, S607
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
+
+
+def write_report(path: Path, report: Mapping[str, Any]) -> None:
+    """Written whole or not at all: an existing report is a finished run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in report.items())
+    draft.write_text(f"{{\n{lines}\n}}\n")
+    os.replace(draft, path)
+
+
+def read_reports(folder: Path) -> dict[str, dict[str, Any]]:
+    """All finished cells of a folder by name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+
+
+def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], folder: Path, jobs: int) -> None:
+    """Run every cell that has no report of the same configuration yet, `jobs` of them side by side.
+
+    A report gets the cell's configuration, the run's own results, provenance and wall time. An interrupted
+    call is simply repeated.
+    """
+    waiting = []
+    for cell in cells:
+        path = folder / f"{cell['name']}.json"
+        if path.exists() and json.loads(path.read_text())["config"] == cell:
+            print(f"{cell['name']}: done before", flush=True)
+        else:
+            waiting.append(cell)
+    start = time.monotonic()
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        futures = {pool.submit(_run_cell, run, cell, folder): cell["name"] for cell in waiting}
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                seconds = future.result()
+                total = time.monotonic() - start
+                print(
+                    f"{futures[future]}: {seconds:.0f} s ({done} of {len(futures)}, {total:.0f} s in all)", flush=True
+                )
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path) -> float:
+    start = time.monotonic()
+    origin = provenance()
+    results = run(cell)
+    seconds = time.monotonic() - start
+    write_report(
+        folder / f"{cell['name']}.json", {"config": cell, **results, **origin, "wall_seconds": round(seconds, 1)}
+    )
+    return seconds
+
+
+def write_section(path: Path, mark: str, text: str) -> None:
+    """Replace what stands between two marks of a Markdown file."""
+    content = path.read_text()
+    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    if begin not in content or end not in content:
+        sys.exit(f"{path} must have the marks {begin} and {end}.")
+    head, rest = content.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    path.write_text(f"{head}{begin}\n{text.strip()}\n{end}{tail}")

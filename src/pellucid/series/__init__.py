@@ -1,0 +1,25 @@
+"""Multi-channel time series: forecasts, and the local autoregressive laws that they follow."""
+
+from pellucid.series.bearing import load_bearing
+from pellucid.series.explanation import Explanation
+from pellucid.series.figures import plot_explanations
+from pellucid.series.files import read
+from pellucid.series.forecaster import Forecast, Forecaster, Scores
+from pellucid.series.network import Gaussian, Network
+from pellucid.series.recordings import Recordings, recordings
+from pellucid.series.rig import simulate_rig
+
+__all__ = [
+    "Explanation",
+    "Forecast",
+    "Forecaster",
+    "Gaussian",
+    "Network",
+    "Recordings",
+    "Scores",
+    "load_bearing",
+    "plot_explanations",
+    "read",
+    "recordings",
+    "simulate_rig",
+]

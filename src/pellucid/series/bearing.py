@@ -1,0 +1,56 @@
+"""The bearing recordings of the paper: the second run-to-failure test of the IMS data set, published by NASA."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from pellucid._files import cache_folder, find_data
+from pellucid.errors import InputError
+from pellucid.series.files import read
+from pellucid.series.recordings import Recordings
+
+ADDRESS = "https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip"
+CHANNELS = ("bearing 1", "bearing 2", "bearing 3", "bearing 4")
+SHAPE = (984, 20_480, 4)
+SHA256 = "5068ca06c892ca1a28436adbb618bb6d7556950c33d0b536b8a0457377284e8f"
+"""Of all samples in thousandths, as int16, file after file."""
+_PACKED = "bearing/ims_set2_milli_i16.npz"
+_FOLDER = "bearing/2nd_test"
+
+
+def load_bearing() -> Recordings:
+    """The 984 recordings of four bearings, 20,480 samples each at 20 kHz, until the first bearing fails.
+
+    They are looked for in `$PELLUCID_DATA` and in the user's cache: as the folder `bearing/2nd_test` of the
+    published archive (packed threefold, as .zip, .7z and .rar: unpack it by hand once), or as the single file
+    `bearing/ims_set2_milli_i16.npz` that the first reading of the folder leaves in the cache. The samples are
+    compared with a checksum.
+    """
+    path = find_data(_PACKED, _FOLDER)
+    if path is None:
+        raise InputError(
+            f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {_FOLDER} or {_PACKED}. Got "
+            f"neither; download {ADDRESS}, unpack it, and put its folder 2nd_test there. `simulate_rig` needs no "
+            "download."
+        )
+    if path.is_dir():
+        source = read(path)
+        thousandths = np.round(np.stack(source.values) * 1000).astype(np.int16)
+        names = np.array(source.sources)
+    else:
+        with np.load(path, allow_pickle=False) as content:
+            thousandths, names = content["x"], content["names"]
+    found = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
+    if thousandths.shape != SHAPE or found != SHA256:
+        raise InputError(
+            f"The samples must be those published: {SHAPE[0]} files of {SHAPE[1]} rows and {SHAPE[2]} columns, "
+            f"checksum {SHA256[:12]}... Got {thousandths.shape}, {found[:12]}... in {path}; unpack the archive anew."
+        )
+    if path.is_dir():
+        packed = cache_folder() / _PACKED
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(packed, x=thousandths, names=names)
+    values = thousandths.astype(np.float32) / 1000
+    return Recordings(values=tuple(values), channels=CHANNELS, sources=tuple(str(name) for name in names))

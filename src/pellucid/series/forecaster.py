@@ -1,0 +1,499 @@
+"""Forecasts of multi-channel recordings, with the local autoregressive law that they follow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import pellucid
+from pellucid import _checks
+from pellucid.builders import windows
+from pellucid.errors import InputError
+from pellucid.games import AsymmetricGame, SymmetricGame
+from pellucid.neighborhoods import Windows
+from pellucid.series.explanation import Explanation
+from pellucid.series.network import Gaussian, Network
+from pellucid.series.recordings import recordings
+from pellucid.witnesses import LinearFamily, lagged
+from pellucid.witnesses.linear import LinearWitnesses
+
+FORMAT = 1
+GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
+# Sequences that pass through the network at once where nothing is learned.
+_BATCH = 512
+
+
+class Forecast(NamedTuple):
+    """The distribution along a forecast: each value given the context and the means before it."""
+
+    mean: np.ndarray
+    """(..., horizon, c) the trajectory."""
+    covariance: np.ndarray
+    """(..., horizon, c, c) of each value, not accumulated along the trajectory."""
+
+
+class Scores(NamedTuple):
+    """How good and how transparent forecasts are, in the units of the data."""
+
+    error: float
+    """Root mean squared error between the trajectories and what really came."""
+    deviation: float
+    """Root mean squared error between predictor and witness, each witness at its own center."""
+    variation: float
+    """Mean total variation of the witnesses' parameters between consecutive positions; see `Explanation`."""
+    negative_log_likelihood: float
+    """Mean over the horizon positions, each given all that really came before it."""
+    sequences: int
+    """The number of sequences measured."""
+
+
+class _Trace(NamedTuple):
+    """What the predictor does along a batch of horizons, and the witnesses' answer."""
+
+    gaussian: Gaussian
+    """(B, horizon, c) standardized."""
+    features: Tensor
+    """(B, horizon, order c) the witnesses' lags, standardized."""
+    witnesses: LinearWitnesses
+
+
+@final
+@dataclass(kw_only=True, eq=False)
+class Forecaster:
+    """A neural forecaster that follows, along every forecast, a local autoregressive law.
+
+    The predictor (see `Network`) gives x_{i+1} a Gaussian distribution after x_1..x_i. Its mean mu is
+    witnessed, at each horizon position i, by an autoregressive model of the given order
+
+        g_i(x_t, ..., x_{t-order+1}) = sum_k theta_{k+1} x_{t-k} + theta_0
+
+    with full c x c matrices, fitted by ridge regression to mu at the horizon positions t within the radius of
+    i. Training minimises
+
+        mean over positions of -log p(x_{i+1} | x_1..x_i)  +  weight * mean over neighborhoods of D_i
+
+    where both the log-density and the deviation (squared error) are sums over channels; the asymmetric game
+    replaces D_i by the squared error at the center. `game=None` trains the same predictor without a game.
+
+    Parameters
+    ----------
+    channels : names of the channels to use, in order; or just their number; by default all that the data have.
+    context, horizon : observe so many values, forecast so many.
+    order, radius, ridge : of the witnesses.
+    game : "symmetric", "asymmetric" or None.
+    weight : lambda, the weight of the game.
+    scale : play the game in units of each channel's standard deviation, so that ridge and weight mean the
+        same for all data (the default); or in the units of the data, as in the paper. What is reported is in
+        the units of the data either way.
+    width, kernel : of the network.
+    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at
+        `learning_rate`.
+    patience : stop after so many epochs without a better loss on the validation data.
+    seed : of initial weights, order of batches and choice of validation data.
+
+    Attributes
+    ----------
+    channels_ : names of the channels.
+    network_ : the trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
+    shift_, scale_ : (c,) mean and standard deviation of the training data.
+    history_ : one record of losses per epoch.
+
+    Examples
+    --------
+    >>> from pellucid.series import Forecaster, simulate_rig
+    >>> rig = simulate_rig(rows=4000, seed=0)
+    >>> model = Forecaster(context=40, horizon=10, radius=4, width=16, epochs=2).fit(rig, progress=False)
+    >>> model.forecast(rig.values[0][:40]).mean.shape
+    (10, 4)
+    """
+
+    channels: int | Sequence[str] | None = None
+    context: int = 80
+    horizon: int = 20
+    order: int = 2
+    radius: int = 9
+    game: Literal["symmetric", "asymmetric"] | None = "symmetric"
+    weight: float = 1.0
+    ridge: float = 1.0
+    scale: bool = True
+    width: int = 128
+    kernel: int = 9
+    epochs: int = 20
+    batch_size: int = 128
+    learning_rate: float = 3e-3
+    patience: int = 5
+    seed: int = 0
+
+    channels_: tuple[str, ...] = field(init=False, repr=False)
+    network_: Network = field(init=False, repr=False)
+    shift_: np.ndarray = field(init=False, repr=False)
+    scale_: np.ndarray = field(init=False, repr=False)
+    history_: list[dict[str, float]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.game not in (None, *GAMES):
+            raise InputError(
+                f'`game` of Forecaster must be "symmetric", "asymmetric" or None. Got {self.game!r}; to play another '
+                "game, train `series.Network` in a loop of your own."
+            )
+        for name in ("horizon", "order", "width", "kernel", "epochs", "batch_size", "patience"):
+            _checks.whole(getattr(self, name), 1, name)
+        for name in ("radius", "seed"):
+            _checks.whole(getattr(self, name), 0, name)
+        _checks.whole(self.context, self.order, "context")
+        for name in ("weight", "ridge", "learning_rate"):
+            _checks.at_least(getattr(self, name), 0, name, "Forecaster")
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        validation: Any = 0.05,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        progress: bool = True,
+        device: str = "auto",
+    ) -> Forecaster:
+        """Learn from recordings, cut into disjoint sequences of context + horizon values.
+
+        Parameters
+        ----------
+        data : a file or folder, a table, an array (time, channels), several of them, or `Recordings`.
+        validation : the share of the sequences to hold out at random for early stopping, or other data of any
+            of these kinds; 0 trains all epochs on everything.
+        folder : where checkpoints go, about one a minute; None keeps none.
+        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
+            same model as an uninterrupted one.
+        progress : show a progress bar.
+        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        """
+        from pellucid import training
+
+        source = recordings(data, self.channels)
+        learned = source.sequences(self.context + self.horizon)
+        if isinstance(validation, int | float):
+            learned, held = self._hold_out(learned, validation)
+        else:
+            held = recordings(validation, source.channels).sequences(self.context + self.horizon)
+        self.channels_ = source.channels
+        self.shift_ = learned.mean(axis=(0, 1), dtype=np.float64)
+        self.scale_ = learned.std(axis=(0, 1), dtype=np.float64)
+        if not (self.scale_ > 0).all():
+            name = self.channels_[int(np.argmin(self.scale_))]
+            raise InputError(f"Every channel must vary in the training data. Got a constant {name!r}; leave it out.")
+        self.network_ = self._new_network()
+        learned_z, held_z = self._standardize(learned), self._standardize(held)
+        self.history_ = training.train(
+            self.network_,
+            self._loss,
+            training.Batches(learned_z.__getitem__, len(learned_z), size=self.batch_size, seed=self.seed),
+            training.Batches(held_z.__getitem__, len(held_z), size=_BATCH, seed=None) if len(held_z) else None,
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            patience=self.patience,
+            identity={**self._settings(), "data": _digest(learned_z, held_z)},
+            folder=None if folder is None else Path(folder),
+            resume=resume,
+            progress=progress,
+            device=device,
+        )
+        return self
+
+    def _hold_out(self, sequences: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Sequences to learn from and to validate on."""
+        if not 0 <= share < 1:
+            raise InputError(f"`validation` must be a share in [0, 1), or data. Got {share!r}; hold out 0.05, say.")
+        count = max(1, round(share * len(sequences))) if share else 0
+        if count >= len(sequences):
+            raise InputError(
+                f"There must be at least two sequences of {self.context + self.horizon} rows, to learn from one and "
+                f"validate on the other. Got {len(sequences)}; record more, or set `validation=0`."
+            )
+        order = np.random.default_rng(self.seed).permutation(len(sequences))
+        return sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
+
+    def _new_network(self) -> Network:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return Network(len(self.channels_), width=self.width, kernel=self.kernel)
+
+    def _loss(self, batch: Tensor) -> Mapping[str, Tensor]:
+        """The terms of a batch's loss: (B, context + horizon, c) standardized -> scalars."""
+        gaussian, _ = self.network_(batch[:, :-1], last=self.horizon)
+        likelihood = gaussian.negative_log_likelihood(batch[:, self.context :]).mean()
+        if self.game is None:
+            return {"loss": likelihood}
+        game = GAMES[self.game](self._family, weight=self.weight)
+        units = self._units.to(batch)
+        f = (gaussian.mean * units).flatten(0, 1)
+        outcome = game(f, self._lags(batch[:, :-1], units).flatten(0, 1), self._hoods(len(batch), batch.device))
+        return {"loss": likelihood + outcome.penalty, "nll": likelihood, "penalty": outcome.penalty}
+
+    @property
+    def _family(self) -> LinearFamily:
+        return LinearFamily(ridge=self.ridge)
+
+    @property
+    def _units(self) -> Tensor:
+        """(c,) what one standard deviation of each channel is in the units of the game."""
+        return torch.from_numpy(np.ones_like(self.scale_) if self.scale else self.scale_)
+
+    def _lags(self, z: Tensor, units: Tensor) -> Tensor:
+        """(B, horizon, order c) features of the witnesses at the last `horizon` positions of z."""
+        return lagged(z[:, z.shape[1] - self.horizon - self.order + 1 :] * units, order=self.order)
+
+    def _hoods(self, sequences: int, device: torch.device) -> Windows:
+        return _windows(self.horizon, sequences, self.radius).to(device)
+
+    # -- use ---------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def forecast(self, context: Any) -> Forecast:
+        """What comes after the context, by greedy generation: each mean becomes the next observation.
+
+        Parameters
+        ----------
+        context : (t, c) or (B, t, c) with t >= the forecaster's context, of which the last values are used.
+        """
+        values = self._context(context)
+        parts = [self._raw(self.network_.generate(z, self.horizon)) for z in self._pieces(values)]
+        mean, covariance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return Forecast(mean[0], covariance[0]) if np.ndim(context) == 2 else Forecast(mean, covariance)
+
+    def explain(self, context: Any, future: Any = None) -> Explanation:
+        """The forecast after one context, and the autoregressive law that it follows at each step.
+
+        Parameters
+        ----------
+        context : (t, c) with t >= the forecaster's context, of which the last values are used.
+        future : (horizon, c) what really came, if known: then each step is predicted from, and witnessed on,
+            the real values before it (teacher forcing) instead of the generated ones.
+        """
+        values = self._context(context)
+        if len(values) != 1:
+            raise InputError(f"One context is explained at a time. Got {len(values)}; explain each in a loop.")
+        actual = None
+        if future is not None:
+            actual = self._numbers(future, "future")
+            if actual.shape != (self.horizon, len(self.channels_)):
+                raise InputError(
+                    f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}. Got "
+                    f"{actual.shape}; pass what came right after the context."
+                )
+            values = np.concatenate([values, actual[None]], axis=1)
+        (z,) = self._pieces(values)
+        trace = self._trace(z, forced=future is not None)
+        mean, covariance = self._raw(trace.gaussian)
+        theta = self._raw_parameters(trace.witnesses.theta)
+        lags = self._raw_lags(trace.features)[0]
+        witnessed = theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:])
+        return Explanation(
+            channels=self.channels_,
+            order=self.order,
+            radius=self.radius,
+            context=values[0, : self.context],
+            mean=mean[0],
+            covariance=covariance[0],
+            parameters=theta,
+            witnessed=witnessed,
+            fit=self._fit_quality(trace),
+            actual=actual,
+        )
+
+    def evaluate(self, data: Any, *, forced: bool = False) -> Scores:
+        """Error and transparency over all sequences of recordings.
+
+        Parameters
+        ----------
+        data : as in `fit`.
+        forced : predict and witness along what really came (teacher forcing) instead of what was generated.
+        """
+        self._fitted()
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
+        totals = np.zeros(4)
+        for z in self._pieces(sequences):
+            trace = self._trace(z if forced else z[:, : self.context], forced=forced)
+            scale = torch.from_numpy(self.scale_)
+            future = z[:, self.context :]
+            error = ((trace.gaussian.mean - future) * scale).square().mean()
+            gap = trace.witnesses.f - trace.witnesses.at_centers()
+            deviation = (gap * (scale / self._units)).square().mean()
+            theta = self._raw_parameters(trace.witnesses.theta).reshape(len(z), self.horizon, -1)
+            variation = np.abs(np.diff(theta, axis=1)).sum(2).mean() if self.horizon > 1 else 0.0
+            with torch.no_grad():
+                gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
+                likelihood = gaussian.negative_log_likelihood(future).mean() + scale.log().sum()
+            totals += len(z) * np.array([float(error), float(deviation), float(variation), float(likelihood)])
+        error, deviation, variation, likelihood = (totals / len(sequences)).tolist()
+        return Scores(error**0.5, deviation**0.5, variation, likelihood, len(sequences))
+
+    @torch.no_grad()
+    def _trace(self, z: Tensor, *, forced: bool) -> _Trace:
+        """Along the horizon of z: (B, context, c), or (B, context + horizon, c) with teacher forcing."""
+        if forced:
+            gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
+            seen = z[:, :-1]
+        else:
+            gaussian = self.network_.generate(z, self.horizon)
+            seen = torch.cat([z, gaussian.mean[:, :-1]], dim=1)
+        units = self._units.to(z)
+        hoods = self._hoods(len(z), z.device)
+        f = (gaussian.mean * units).flatten(0, 1)
+        witnesses = self._family.best_response(self._lags(seen, units).flatten(0, 1), f, hoods)
+        return _Trace(gaussian, self._lags(seen, torch.ones_like(units)), witnesses)
+
+    def _fit_quality(self, trace: _Trace) -> np.ndarray:
+        """(n,) root mean squared error over each neighborhood and the channels, in the units of the data."""
+        hoods, witnesses = trace.witnesses.hoods, trace.witnesses
+        unit = torch.from_numpy(self.scale_) / self._units
+        gaps = ((witnesses.f[hoods.members] - witnesses.at_members()) * unit).square().mean(1)
+        return (hoods.sum_members(gaps) / hoods.sizes).sqrt().numpy()
+
+    # -- between the network's units and those of the data ---------------------------------------------------------
+
+    def _standardize(self, sequences: np.ndarray) -> Tensor:
+        result = np.empty(sequences.shape, dtype=np.float32)
+        for start in range(0, len(sequences), 4096):
+            part = slice(start, start + 4096)
+            result[part] = (sequences[part] - self.shift_) / self.scale_
+        return torch.from_numpy(result)
+
+    def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
+        for start in range(0, len(sequences), _BATCH):
+            yield self._standardize(sequences[start : start + _BATCH])
+
+    def _raw(self, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance in the units of the data."""
+        mean, factor = (part.detach().double().numpy() for part in gaussian)
+        factor = self.scale_[:, None] * factor
+        return self.shift_ + self.scale_ * mean, factor @ factor.swapaxes(-1, -2)
+
+    def _raw_lags(self, features: Tensor) -> np.ndarray:
+        return np.asarray(
+            np.tile(self.shift_, self.order) + np.tile(self.scale_, self.order) * features.double().numpy()
+        )
+
+    def _raw_parameters(self, theta: Tensor) -> np.ndarray:
+        """(n, 1 + order c, c) parameters of the game's units, in the units of the data."""
+        units = self._units.numpy()
+        unit = self.scale_ / units
+        weights = theta[:, 1:].numpy() * unit / np.tile(unit, self.order)[:, None]
+        offset = self.shift_ + unit * theta[:, 0].numpy() - np.tile(self.shift_, self.order) @ weights
+        return np.concatenate([offset[:, None], weights], axis=1)
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise InputError(
+                "The forecaster must be trained first. Got an untrained one; call `fit`, or `load` a saved one."
+            )
+
+    def _numbers(self, values: Any, name: str) -> np.ndarray:
+        """An array of finite numbers with the channels of this forecaster."""
+        self._fitted()
+        if hasattr(values, "columns"):
+            values = values[list(self.channels_)].to_numpy()
+        array = _checks.tensor(values, name).detach().cpu().double().numpy()
+        if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_):
+            raise InputError(
+                f"`{name}` must have the shape (time, channels) or (batch, time, channels) with the channels "
+                f"{', '.join(self.channels_)}. Got {array.shape}; mind the order of dimensions."
+            )
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            raise InputError(
+                f"`{name}` must have no missing or infinite values. Got {array[tuple(bad[0])]} in channel "
+                f"{self.channels_[bad[0][-1]]!r}, row {bad[0][-2] + 1}; fill the gap."
+            )
+        return array
+
+    def _context(self, context: Any) -> np.ndarray:
+        """(B, context, c)."""
+        values = self._numbers(context, "context")
+        if values.shape[-2] < self.context:
+            raise InputError(
+                f"A context must have at least {self.context} rows. Got {values.shape[-2]}; observe longer, or train a "
+                "forecaster with a shorter `context`."
+            )
+        values = values[..., values.shape[-2] - self.context :, :]
+        return values if values.ndim == 3 else values[None]
+
+    # -- on disk -------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write the forecaster as a folder of plain files: `forecaster.json` and `network.safetensors`."""
+        from safetensors.torch import save_file
+
+        self._fitted()
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(dict(self.network_.state_dict()), folder / "network.safetensors")
+        content = {
+            "format": FORMAT,
+            "pellucid": pellucid.__version__,
+            "settings": self._settings(),
+            "channels": list(self.channels_),
+            "shift": self.shift_.tolist(),
+            "scale": self.scale_.tolist(),
+            "history": self.history_,
+        }
+        (folder / "forecaster.json").write_text(json.dumps(content, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Forecaster:
+        """Read what `save` wrote. Nothing in the folder can run code."""
+        from safetensors.torch import load_file
+
+        folder = Path(folder)
+        try:
+            content = json.loads((folder / "forecaster.json").read_text())
+            weights = load_file(folder / "network.safetensors")
+        except FileNotFoundError as error:
+            raise InputError(
+                f"A saved forecaster is a folder with forecaster.json and network.safetensors. Got {folder} without "
+                f"{Path(error.filename or '').name or 'one of them'}; pass the folder that `save` wrote."
+            ) from None
+        if content.get("format") != FORMAT:
+            raise InputError(
+                f"The saved format must be {FORMAT}. Got {content.get('format')!r}, written by Pellucid "
+                f"{content.get('pellucid')}; use that version."
+            )
+        model = cls(**content["settings"])
+        model.channels_ = tuple(content["channels"])
+        model.shift_, model.scale_ = np.array(content["shift"]), np.array(content["scale"])
+        model.history_ = content["history"]
+        model.network_ = model._new_network()
+        model.network_.load_state_dict(weights)
+        model.network_.eval()
+        return model
+
+    def _settings(self) -> dict[str, Any]:
+        """What was given when the forecaster was made, ready for JSON."""
+        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        if settings["channels"] is not None and not isinstance(settings["channels"], int):
+            settings["channels"] = list(settings["channels"])
+        return settings
+
+
+@lru_cache(maxsize=8)
+def _windows(horizon: int, sequences: int, radius: int) -> Windows:
+    """Neighborhoods of a batch: batches of one size share theirs."""
+    return windows([horizon] * sequences, radius=radius)
+
+
+def _digest(*parts: Tensor) -> str:
+    """A fingerprint of the data, so that a run is not resumed on others."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.numpy().data)
+    return digest.hexdigest()

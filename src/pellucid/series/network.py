@@ -1,0 +1,97 @@
+"""The predictor of the bearing study: one convolution, one LSTM, two dense layers, a Gaussian at every position."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeAlias, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+State: TypeAlias = tuple[Tensor, tuple[Tensor, Tensor] | None]
+"""What must be remembered to go on: the convolution's last inputs, and the LSTM's state."""
+
+
+class Gaussian(NamedTuple):
+    """Distributions of the next value: N(mean, factor factor')."""
+
+    mean: Tensor
+    """(..., c)."""
+    factor: Tensor
+    """(..., c, c) lower triangular with a positive diagonal: the Cholesky factor of the covariance."""
+
+    def negative_log_likelihood(self, value: Tensor) -> Tensor:
+        """-log p(value), (...): one number per position, over all channels jointly."""
+        gap = (value - self.mean)[..., None]
+        white: Tensor = torch.linalg.solve_triangular(self.factor, gap, upper=False)[..., 0]
+        log_determinant: Tensor = self.factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return 0.5 * white.square().sum(-1) + log_determinant + 0.5 * value.shape[-1] * math.log(2 * math.pi)
+
+
+@final
+class Network(nn.Module):
+    """p(x_{i+1} | x_1..x_i) = N(mu_i, L_i L_i') for every position i of a multi-channel sequence.
+
+    The outputs at position i depend on x_1..x_i only. They are c + c(c+1)/2 numbers: the mean, and a lower
+    triangular matrix whose diagonal passes through a softplus.
+
+    Parameters
+    ----------
+    channels : the number c of channels.
+    width : of all hidden layers.
+    kernel : positions that the causal convolution sees.
+    """
+
+    lower: Tensor
+
+    def __init__(self, channels: int, *, width: int = 128, kernel: int = 9) -> None:
+        super().__init__()
+        self.channels, self.kernel = channels, kernel
+        self.convolution = nn.Conv1d(channels, width, kernel)
+        self.recurrence = nn.LSTM(width, width, batch_first=True)
+        self.hidden = nn.Linear(width, width)
+        self.output = nn.Linear(width, channels + channels * (channels + 1) // 2)
+        self.register_buffer("lower", torch.tril_indices(channels, channels), persistent=False)
+
+    def forward(self, x: Tensor, *, last: int | None = None, state: State | None = None) -> tuple[Gaussian, State]:
+        """Distributions of the next value after each position.
+
+        Parameters
+        ----------
+        x : (B, T, c) observations.
+        last : give the outputs at so many last positions only; by default at all of them.
+        state : what the call on the preceding observations returned.
+        """
+        # Zeros stand for what came before the sequence.
+        past, memory = state if state is not None else (x.new_zeros(len(x), self.kernel - 1, self.channels), None)
+        x = torch.cat([past, x], dim=1)
+        features = functional.relu(self.convolution(x.mT)).mT  # (B, T, width)
+        features, memory = self.recurrence(features, memory)
+        if last is not None:
+            features = features[:, -last:]
+        outputs = self.output(functional.relu(self.hidden(features)))
+        return self._gaussian(outputs), (x[:, x.shape[1] - self.kernel + 1 :], memory)
+
+    def _gaussian(self, outputs: Tensor) -> Gaussian:
+        """(B, T, c + c(c+1)/2) -> mean and factor."""
+        mean, entries = outputs.split([self.channels, outputs.shape[-1] - self.channels], dim=-1)
+        row, column = self.lower
+        factor = outputs.new_zeros(*mean.shape, self.channels)
+        factor[..., row, column] = torch.where(row == column, functional.softplus(entries), entries)
+        return Gaussian(mean, factor)
+
+    def generate(self, context: Tensor, horizon: int) -> Gaussian:
+        """Greedy autoregressive generation: each mean becomes the next observation.
+
+        Returns
+        -------
+        The distributions of the `horizon` values after `context` (B, t, c), each given the context and the
+        means before it.
+        """
+        gaussian, state = self(context, last=1)
+        steps = [gaussian]
+        for _ in range(horizon - 1):
+            gaussian, state = self(gaussian.mean, state=state)
+            steps.append(gaussian)
+        return Gaussian(*(torch.cat(parts, dim=1) for parts in zip(*steps, strict=True)))

@@ -1,0 +1,283 @@
+"""Training with Lightning: progress, early stopping, checkpoints, exact resume, devices.
+
+The domains say what the loss of a batch is; this module says who moves when. Checkpoints are read back as
+plain tensors and numbers, so nothing loaded from disk can run code.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import lightning.pytorch as lightning
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from pellucid.errors import InputError
+
+Loss: TypeAlias = Callable[[Any], Mapping[str, Tensor]]
+"""From a batch to named numbers: "loss" is minimised, the others are only shown."""
+
+
+class Batches:
+    """Shuffled batches whose order depends on the seed and the epoch alone, and which can go on in mid-epoch.
+
+    Parameters
+    ----------
+    take : from the indices of a batch to the batch.
+    count : the number of items.
+    size : items in a batch; the last one of an epoch may be smaller.
+    seed : of the order; None keeps the items in order.
+    """
+
+    def __init__(self, take: Callable[[Tensor], Any], count: int, *, size: int, seed: int | None) -> None:
+        self.take, self.count, self.size, self.seed = take, count, size, seed
+        self.epoch = 0
+        self.position = 0
+
+    def state_dict(self) -> dict[str, int]:
+        return {"epoch": self.epoch, "position": self.position}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        self.epoch, self.position = state["epoch"], state["position"]
+
+    def __len__(self) -> int:
+        return (self.count + self.size - 1) // self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.position == len(self):  # the epoch before has come to its end
+            self.epoch, self.position = self.epoch + 1, 0
+        if self.seed is None:
+            order = torch.arange(self.count)
+        else:
+            generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
+            order = torch.randperm(self.count, generator=generator)
+        for batch in order.split(self.size)[self.position :]:
+            # Counted before it is handed out: a checkpoint is written after the batch has been learned from.
+            self.position += 1
+            yield self.take(batch)
+
+
+class _Module(lightning.LightningModule):
+    """Binds a network, the loss of a batch, and Adam with a one-cycle rate."""
+
+    def __init__(self, network: nn.Module, loss: Loss, learning_rate: float, steps: int) -> None:
+        super().__init__()
+        self.network, self.loss = network, loss
+        self.learning_rate, self.steps = learning_rate, steps
+
+    def training_step(self, batch: Any) -> Tensor:
+        terms = self.loss(batch)
+        self.log_dict({name: value.detach() for name, value in terms.items()})
+        return terms["loss"]
+
+    def validation_step(self, batch: Any) -> None:
+        terms = self.loss(batch)
+        self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=len(batch))
+
+    def configure_optimizers(self) -> Any:
+        optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
+        # One step more than there are: the schedule refuses to be asked beyond its end.
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.learning_rate, total_steps=self.steps + 1)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+class _Keeper(Callback):
+    """Writes `last.ckpt` every so often and at the end of every epoch; killed in between, the old one stays."""
+
+    def __init__(self, path: Path, batches: Batches, seconds: float) -> None:
+        self.path, self.batches, self.seconds = path, batches, seconds
+        self.written = time.monotonic()
+
+    # Lightning asks loaders for their state too, but gives it back only to runs interrupted in mid-epoch.
+    def state_dict(self) -> dict[str, Any]:
+        return self.batches.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.batches.load_state_dict(state)
+
+    def save(self, trainer: lightning.Trainer) -> None:
+        draft = self.path.with_suffix(".draft")
+        trainer.save_checkpoint(draft)
+        os.replace(draft, self.path)
+        self.written = time.monotonic()
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        if time.monotonic() - self.written >= self.seconds:
+            self.save(trainer)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self.save(trainer)
+
+
+class _Progress(Callback):
+    """One bar for the whole run, with the losses beside it."""
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        total = int(trainer.num_training_batches) * (trainer.max_epochs or 0)
+        self.bar = tqdm(total=total, initial=trainer.global_step, unit="step", dynamic_ncols=True)
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        names = ("loss", "validation_loss")
+        losses = {name: f"{float(v):.4g}" for name in names if (v := trainer.callback_metrics.get(name)) is not None}
+        self.bar.set_description(f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}", refresh=False)
+        self.bar.set_postfix(losses, refresh=False)
+        self.bar.update(trainer.global_step - self.bar.n)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self.bar.close()
+
+    def on_exception(self, trainer: lightning.Trainer, *_: Any) -> None:
+        if hasattr(self, "bar"):
+            self.bar.close()
+
+
+class _History(Callback):
+    """Keeps the numbers of every epoch, across interruptions too."""
+
+    def __init__(self) -> None:
+        self.epochs: list[dict[str, float]] = []
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        numbers = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        self.epochs.append({"epoch": trainer.current_epoch + 1, **numbers})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.epochs = state["epochs"]
+
+
+def train(
+    network: nn.Module,
+    loss: Loss,
+    batches: Batches,
+    validation: Batches | None,
+    *,
+    epochs: int,
+    learning_rate: float,
+    patience: int,
+    identity: Mapping[str, Any],
+    folder: Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    device: str = "auto",
+    checkpoint_seconds: float = 60.0,
+) -> list[dict[str, float]]:
+    """Train `network` in place and return the history, one record per epoch.
+
+    Parameters
+    ----------
+    loss : the named terms of a batch's loss.
+    batches, validation : what to learn from and what to watch; without validation the last epoch is kept,
+        with it the best one, and training stops early after `patience` epochs without a better one.
+    identity : settings that a resumed run must share with the interrupted one, ready for JSON.
+    folder : where checkpoints go; None keeps them for the duration of the run only.
+    resume : go on from the checkpoint in `folder`, if there is one. The result is that of a run that was
+        never interrupted.
+    device : "auto", "cpu", "gpu" or another of Lightning's accelerators.
+    checkpoint_seconds : a checkpoint is written about this often, and at the end of every epoch.
+    """
+    with _folder(folder) as home, _quiet():
+        last = home / "last.ckpt"
+        _claim(home, last, identity, resume)
+        module = _Module(network.train(), loss, learning_rate, epochs * len(batches))
+        history = _History()
+        callbacks: list[Callback] = [history, _Keeper(last, batches, checkpoint_seconds)]
+        if progress:
+            callbacks.append(_Progress())
+        if validation is not None:
+            callbacks.append(EarlyStopping("validation_loss", patience=patience))
+            callbacks.append(
+                ModelCheckpoint(home, filename="best", monitor="validation_loss", enable_version_counter=False)
+            )
+        trainer = lightning.Trainer(
+            accelerator=device,
+            devices=1,
+            max_epochs=epochs,
+            callbacks=callbacks,
+            gradient_clip_val=1.0,
+            logger=False,
+            enable_checkpointing=validation is not None,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+        )
+        _run(trainer, module, batches, validation, last if resume and last.exists() else None)
+        if validation is not None:
+            state = torch.load(home / "best.ckpt", map_location="cpu", weights_only=True)["state_dict"]
+            network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
+        network.cpu().eval()
+        return history.epochs
+
+
+def _run(
+    trainer: lightning.Trainer, module: _Module, batches: Batches, validation: Batches | None, checkpoint: Path | None
+) -> None:
+    """Fit, and let Ctrl-C be an ordinary KeyboardInterrupt: Lightning would leave the process."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
+    except SystemExit:
+        raise KeyboardInterrupt from None
+    finally:
+        if signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _claim(home: Path, last: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    """Refuse to mix two runs in one folder, or to go on with other settings or data."""
+    record = home / "identity.json"
+    if last.exists() and not resume:
+        raise InputError(
+            f"The folder of a new run must hold no checkpoint. Got {last}; go on from it with `resume=True`, or "
+            "choose another folder."
+        )
+    if last.exists() and record.exists():
+        before, now = json.loads(record.read_text()), json.loads(json.dumps(identity))
+        changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        if changed:
+            name = changed[0]
+            raise InputError(
+                f"A resumed run must have the settings and data of the interrupted one. Got another `{name}`: "
+                f"{now.get(name)!r} instead of {before.get(name)!r}; restore it, or start anew in another folder."
+            )
+    record.write_text(json.dumps(identity, indent=1) + "\n")
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="pellucid-") as temporary:
+            yield Path(temporary)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without Lightning's remarks on hardware, on runs without validation, and on its own folders."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+            warnings.filterwarnings("ignore", message=".*but have no `val_dataloader`.*")
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)

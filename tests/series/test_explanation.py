@@ -1,0 +1,95 @@
+import json
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from pellucid import InputError
+from pellucid.series import Explanation, plot_explanations
+
+
+@pytest.fixture
+def explanation():
+    """Two steps of two channels, small enough to check by hand."""
+    parameters = np.zeros((2, 5, 2))
+    parameters[0, :, 0] = [0.5, 1, 0, -0.25, 0]
+    parameters[1, :, 0] = [0.5, 0.75, 0.1, -0.25, 0]
+    parameters[1, 0, 1] = 2
+    return Explanation(
+        channels=("left", "<b>$right"),
+        order=2,
+        radius=1,
+        context=np.arange(6.0).reshape(3, 2),
+        mean=np.array([[1.0, 2], [3, 4]]),
+        covariance=np.array([np.diag([0.25, 1]), np.diag([0.04, 9])]),
+        parameters=parameters,
+        witnessed=np.array([[1.0, 2], [3.3, 3.6]]),
+        fit=np.array([0.1, 0.2]),
+    )
+
+
+def test_deviation_and_variation(explanation):
+    np.testing.assert_allclose(explanation.deviation, [0, 0.25**0.5 * 0.5**0.5])
+    np.testing.assert_allclose(explanation.variation, [0.25 + 0.1 + 2])
+
+
+def test_it_prints_as_a_table(explanation):
+    assert str(explanation) == dedent(
+        """\
+        Channel 'left' and the law that it follows:
+        step  forecast   sd  witness      1  left[t]  <b>$right[t]  left[t-1]  <b>$right[t-1]
+           1         1  0.5        1  0.500    1.000         0.000     -0.250           0.000
+           2         3  0.2      3.3  0.500    0.750         0.100     -0.250           0.000
+        deviation 0.25 (rms over all channels and steps; the forecast itself moves by 1)
+        variation 2.35 (mean change of the parameters from step to step)"""
+    )
+
+
+def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
+    law = explanation[-2]
+    assert str(law).splitlines()[0] == "left[t+1] = 0.5 + 1 left[t] - 0.25 left[t-1]"
+    assert "2 members, rmse 0.1 from the predictor" in str(law)
+    np.testing.assert_allclose(law([[2.0, 9, 4, 9]])[0], [0.5 + 2 - 1, 0])
+    with pytest.raises(IndexError, match="Steps run from 0 to 1. Got 2"):
+        explanation[2]
+
+
+def test_json_holds_everything(explanation, tmp_path):
+    explanation.to_json(tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert content["names"] == ["1", "left[t]", "<b>$right[t]", "left[t-1]", "<b>$right[t-1]"]
+    again = Explanation.from_dict(content)
+    assert str(again) == str(explanation)
+    np.testing.assert_array_equal(again.covariance, explanation.covariance)
+    assert again.actual is None
+
+
+def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
+    explanation.to_csv(tmp_path / "a.csv")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,1,left[t]")
+    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,0.5,1.0,0.0,-0.25,0.0"
+    assert len(lines) == 5
+    assert lines[4].startswith("2,<b>$right,4.0,3.0,3.6,0.3999")
+
+
+def test_channels_go_by_name_or_place(explanation):
+    assert explanation.table("<b>$right") == explanation.table(1) == explanation.table(-1)
+    with pytest.raises(InputError, match="must be one of left, .* Got 'middle'"):
+        explanation.table("middle")
+    with pytest.raises(InputError, match="Got 2"):
+        explanation.plot(2)
+
+
+def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
+    figure = plot_explanations({"DEEP": explanation, "GAME": explanation}, "<b>$right")
+    left, first, second = figure.axes[:3]
+    for axis in (first, second):
+        np.testing.assert_array_equal(axis.images[0].get_array(), explanation.parameters[:, :, 1].T)
+        assert axis.images[0].get_clim() == (-2, 2)
+    np.testing.assert_array_equal(left.lines[1].get_ydata(), explanation.mean[:, 1])
+    figure.savefig(tmp_path / "a.svg")
+    figure.savefig(tmp_path / "a.png")
+    assert "<b>" not in (tmp_path / "a.svg").read_text()
+    with pytest.raises(InputError, match="at least one explanation"):
+        plot_explanations({})

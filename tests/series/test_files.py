@@ -1,0 +1,150 @@
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from pellucid import InputError
+from pellucid.series import load_bearing, read, recordings
+
+VALUES = np.array([[1.5, -2.0], [3.25, 4.0], [0.125, 1e-3]])
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "  "])
+@pytest.mark.parametrize("head", [True, False])
+def test_text_with_any_separator_with_and_without_names(tmp_path, sign, head):
+    rows = [["left", "right"]] if head else []
+    text = "\n".join(sign.join(map(str, row)) for row in [*rows, *VALUES.tolist()])
+    result = read(write(tmp_path / "a.txt", text + "\n\n"))
+    assert result.channels == (("left", "right") if head else ("channel 1", "channel 2"))
+    np.testing.assert_array_equal(result.values[0], VALUES)
+    assert result.sources == ("a.txt",)
+
+
+def test_one_column_quotes_marks_and_other_line_ends(tmp_path):
+    np.testing.assert_array_equal(read(write(tmp_path / "one.csv", "1\n2\n3\n")).values[0], [[1], [2], [3]])
+    path = tmp_path / "windows.csv"
+    path.write_bytes(b'\xef\xbb\xbf"a, b",c\r\n1,2\r\n3,4\r\n')
+    assert read(path).channels == ("a, b", "c")
+
+
+def test_decimal_commas(tmp_path):
+    path = write(tmp_path / "a.csv", "x;y\n1,5;2\n2,5;3\n")
+    np.testing.assert_array_equal(read(path, decimal=",").values[0], [[1.5, 2], [2.5, 3]])
+
+
+def test_parquet(tmp_path):
+    parquet.write_table(pyarrow.table({"left": VALUES[:, 0], "count": [1, 2, 4]}), tmp_path / "a.parquet")
+    result = read(tmp_path / "a.parquet")
+    assert result.channels == ("left", "count")
+    np.testing.assert_array_equal(result.values[0], np.stack([VALUES[:, 0], [1, 2, 4]], 1))
+
+
+def test_numpy_files(tmp_path):
+    np.save(tmp_path / "a.npy", VALUES)
+    np.testing.assert_array_equal(read(tmp_path / "a.npy").values[0], VALUES)
+    both = np.stack([VALUES, VALUES + 1])
+    np.savez(tmp_path / "b.npz", x=both, names=["monday", "tuesday"], channels=["left", "right"])
+    result = read(tmp_path / "b.npz", channels=["right"])
+    assert result.sources == ("b.npz: monday", "b.npz: tuesday")
+    assert result.channels == ("right",)
+    np.testing.assert_array_equal(result.values[1], VALUES[:, 1:] + 1)
+
+
+def test_a_folder_is_read_in_the_order_of_names(tmp_path):
+    for name in ("b", "a"):
+        write(tmp_path / name, f"{ord(name)}\t1\n2\t3\n")
+    write(tmp_path / ".hidden", "no table")
+    write(tmp_path / "notes.md", "no table either, it says")
+    result = read(tmp_path, pattern="?")
+    assert result.sources == ("a", "b")
+    assert [table[0, 0] for table in result.values] == [97, 98]
+    assert recordings(str(tmp_path / "a")).sources == ("a",)
+
+
+def test_chosen_columns_leave_out_times(tmp_path):
+    path = write(tmp_path / "a.csv", "time,x,y\n9:00,1,2\n9:01,3,4\n")
+    result = read(path, channels=["y", "x"])
+    np.testing.assert_array_equal(result.values[0], [[2, 1], [4, 3]])
+    with pytest.raises(InputError, match="Got '9:00' in a.csv, column 'time', row 2; .* with `channels=`"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a.csv must be a table of numbers. Got an empty file"),
+        ("\0\1\2", "Got binary data"),
+        ("x,y\n1,2\n3,\n", "missing values. Got an empty cell in a.csv, column 'y', row 3"),
+        ("x,y\n1,2\n3,nan\n", "Got an empty cell in a.csv, column 'y', row 3"),
+        ("1,2\n3,NA\n5,6\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
+        ("x,y\n1,2\n3,oops\n", "must be a number. Got 'oops' in a.csv, column 'y', row 3"),
+        ("x,y\n1,2\n3\n", "same number of cells in every row.*Expected 2 columns, got 1"),
+        ("x,y\n1,2\n\n3,4\n", "a.csv must have the same number of cells|empty cell in a.csv, column '.', row 3"),
+        ("x,y\n1,2\n1,3\n", "must vary. Got 1.0 in all rows of column 'x' of a.csv, rows 1 to 2"),
+        ("x,y\n", "a.csv must have rows of numbers. Got a line of names only"),
+    ],
+)
+def test_bad_text_is_refused_with_file_column_and_row(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read(write(tmp_path / "a.csv", text))
+
+
+def test_bad_files_are_refused(tmp_path):
+    with pytest.raises(InputError, match="which does not exist"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="must hold files that match '\\*.csv'"):
+        read(tmp_path, pattern="*.csv")
+    write(tmp_path / "a.csv", "x,y\n1,2\n3,4\n")
+    write(tmp_path / "b.csv", "x,z\n1,2\n3,4\n")
+    with pytest.raises(InputError, match="the same columns. Got x, z in b.csv after x, y in a.csv"):
+        read(tmp_path)
+    write(tmp_path / "a.parquet", "no")
+    with pytest.raises(InputError, match="a.parquet must be a Parquet file"):
+        read(tmp_path / "a.parquet")
+    np.savez(tmp_path / "c.npz", a=np.zeros((3, 2)), b=np.zeros((3, 2)))
+    with pytest.raises(InputError, match="c.npz must hold an array `x`.*Got a float64 \\(3, 2\\), b"):
+        read(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", x=np.zeros((3, 2)), channels=["one"])
+    with pytest.raises(InputError, match="must name the 2 channels of `x`. Got 1"):
+        read(tmp_path / "d.npz")
+
+
+def test_pickled_arrays_are_not_loaded(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([{"code": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="a.npy must be a file of plain NumPy arrays"):
+        read(tmp_path / "a.npy")
+
+
+def test_files_as_published_agree_with_the_packed_data(real_data):
+    sample = read(real_data / "bearing" / "2nd_test_sample")
+    everything = load_bearing()
+    assert len(everything) == 984
+    assert len(sample) == 4
+    for table, source in zip(sample.values, sample.sources, strict=True):
+        packed = everything.values[everything.sources.index(source)]
+        np.testing.assert_allclose(table, packed, atol=1e-7)
+
+
+def test_the_bearing_data_are_the_papers(real_data):
+    # 984 files of 20,480 rows hold 204 disjoint sequences of 100 each.
+    assert load_bearing().sequences(100).shape == (200_736, 100, 4)
+
+
+def test_without_the_bearing_data_one_is_told_where_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
+    monkeypatch.setattr("pellucid._files.cache_folder", lambda: tmp_path / "cache")
+    with pytest.raises(InputError, match="Got neither; download https.*`simulate_rig` needs no download"):
+        load_bearing()
+
+
+def test_other_bearing_data_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
+    (tmp_path / "bearing").mkdir()
+    np.savez(tmp_path / "bearing" / "ims_set2_milli_i16.npz", x=np.zeros((1, 2, 4), np.int16), names=["a"])
+    with pytest.raises(InputError, match="must be those published.*Got \\(1, 2, 4\\)"):
+        load_bearing()

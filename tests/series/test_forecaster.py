@@ -1,0 +1,264 @@
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import Ridge
+from torch import nn
+
+from pellucid import InputError
+from pellucid.series import Forecaster, Gaussian, simulate_rig
+
+SMALL = {"context": 12, "horizon": 6, "radius": 2, "width": 8, "epochs": 2, "batch_size": 16}
+RIG = simulate_rig(rows=1500, bearings=3, seed=0)
+
+
+def fit(data=RIG, **settings):
+    return Forecaster(**{**SMALL, **settings}).fit(data, progress=False)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return fit()
+
+
+class Autoregression(nn.Module):
+    """A planted predictor that is its own witness: mu = A1 x_t + A2 x_{t-1} + b, in standardized units."""
+
+    def __init__(self, model, first, second, offset):
+        super().__init__()
+        shift, scale = model.shift_, model.scale_
+        rescale = scale[None] / scale[:, None]
+        self.first, self.second = (torch.from_numpy(a * rescale) for a in (first, second))
+        self.offset = torch.from_numpy(((first + second) @ shift + offset - shift) / scale)
+
+    def at(self, x):
+        return x[:, 1:] @ self.first.T + x[:, :-1] @ self.second.T + self.offset
+
+    def forward(self, x, last=None):
+        mean = self.at(x.double())[:, -last:].float()
+        return Gaussian(mean, torch.eye(mean.shape[-1]).expand(*mean.shape, -1)), None
+
+    def generate(self, context, horizon):
+        path = context.double()
+        for _ in range(horizon):
+            path = torch.cat([path, self.at(path)[:, -1:]], 1)
+        mean = path[:, -horizon:]
+        return Gaussian(mean, torch.eye(mean.shape[-1], dtype=torch.float64).expand(*mean.shape, -1))
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("forced", [True, False])
+def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, forced):
+    generator = np.random.default_rng(0)
+    data = 5 + generator.normal(size=(900, 2)) * [0.1, 30]
+    model = Forecaster(context=12, horizon=30, radius=29, ridge=0.0, scale=scale, width=4, epochs=1, batch_size=64)
+    model.fit(data, progress=False)
+    first, second = np.array([[0.5, 0.001], [-60, 0.7]]), np.array([[-0.6, 0.0], [20, -0.8]])
+    offset = np.array([5, -3.0])
+    model.network_ = Autoregression(model, first, second, offset)
+    explanation = model.explain(data[:12], data[12:42] if forced else None)
+    for theta in explanation.parameters:
+        np.testing.assert_allclose(theta[0], offset, rtol=1e-2, atol=1e-2)
+        np.testing.assert_allclose(theta[1:3].T, first, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(theta[3:].T, second, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(explanation.witnessed, explanation.mean, rtol=1e-4, atol=1e-4)
+    assert explanation.deviation.max() < 1e-3
+    assert explanation.variation.max() < 0.05
+    path = list(data[10:12])
+    for step in range(30):
+        expected = first @ path[-1] + second @ path[-2] + offset
+        np.testing.assert_allclose(explanation.mean[step], expected, rtol=1e-4, atol=1e-4)
+        path.append(data[12 + step] if forced else expected)
+
+
+@pytest.mark.parametrize("forced", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced):
+    model = fit(scale=scale, ridge=0.5)
+    data = simulate_rig(rows=18 * 5, bearings=3, seed=1)
+    found = model.evaluate(data, forced=forced)
+    errors, deviations, variations, likelihoods = [], [], [], []
+    unit = model.scale_ if scale else np.ones(3)
+    for sequence in data.sequences(18):
+        z = torch.from_numpy(((sequence - model.shift_) / model.scale_).astype(np.float32))[None]
+        with torch.no_grad():
+            given, _ = model.network_(z[:, :-1], last=6)
+            mean = given.mean if forced else model.network_.generate(z[:, :12], 6).mean
+        mean = model.shift_ + model.scale_ * mean[0].numpy()
+        seen = sequence if forced else np.concatenate([sequence[:12], mean])
+        lags = np.concatenate([seen[11:17], seen[10:16]], axis=1)
+        thetas = []
+        for i in range(6):
+            window = slice(max(0, i - 2), i + 3)
+            ridge = Ridge(alpha=0.5).fit(lags[window] / np.tile(unit, 2), mean[window] / unit)
+            deviations.append(mean[i] - unit * ridge.predict(lags[i : i + 1] / np.tile(unit, 2))[0])
+            weights = ridge.coef_ * unit[:, None] / np.tile(unit, 2)
+            thetas.append(np.append(weights, unit * ridge.intercept_))
+        errors.append(mean - sequence[12:])
+        variations += [np.abs(b - a).sum() for a, b in pairwise(thetas)]
+        raw = Gaussian(
+            torch.from_numpy(model.shift_) + torch.from_numpy(model.scale_) * given.mean,
+            torch.from_numpy(model.scale_)[:, None] * given.factor,
+        )
+        likelihoods.append(raw.negative_log_likelihood(torch.from_numpy(sequence[None, 12:])).mean())
+    assert found.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
+    assert found.deviation == pytest.approx(np.sqrt(np.mean(np.square(deviations))), rel=1e-4)
+    assert found.variation == pytest.approx(np.mean(variations), rel=1e-4)
+    assert found.negative_log_likelihood == pytest.approx(np.mean(likelihoods), rel=1e-5)
+    assert found.sequences == 5
+
+
+def test_explanations_and_forecasts_agree(trained):
+    context = RIG.values[0][:40]
+    explanation, forecast = trained.explain(context), trained.forecast(context)
+    np.testing.assert_array_equal(explanation.mean, forecast.mean)
+    np.testing.assert_array_equal(explanation.covariance, forecast.covariance)
+    np.testing.assert_array_equal(explanation.context, context[-12:])
+    several = trained.forecast(np.stack([context, context[::-1]]))
+    assert several.mean.shape == (2, 6, 3)
+    np.testing.assert_allclose(several.mean[0], forecast.mean, rtol=1e-5)
+    assert (np.linalg.eigvalsh(forecast.covariance) > 0).all()
+
+
+def test_a_game_of_weight_zero_is_no_game():
+    deep, zero = fit(game=None), fit(weight=0.0)
+    for ours, theirs in zip(deep.network_.parameters(), zero.network_.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("game", ["symmetric", "asymmetric"])
+def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
+    data = simulate_rig(rows=18 * 400, bearings=2, seed=3)
+    test = simulate_rig(rows=18 * 50, bearings=2, seed=4)
+    settings = {"width": 16, "epochs": 6, "learning_rate": 0.01}
+    deep = fit(data, game=None, **settings).evaluate(test)
+    strict = fit(data, game=game, weight=300.0, **settings).evaluate(test)
+    assert strict.deviation < 0.5 * deep.deviation
+    assert strict.variation < deep.variation
+
+
+def test_training_lowers_the_loss():
+    history = fit(epochs=6, learning_rate=0.01).history_
+    assert [record["epoch"] for record in history] == [1, 2, 3, 4, 5, 6]
+    assert history[-1]["validation_loss"] < history[0]["validation_loss"] - 0.2
+    last = history[-1]
+    assert last["validation_loss"] == pytest.approx(last["validation_nll"] + last["validation_penalty"], rel=1e-5)
+
+
+def test_the_same_seed_gives_the_same_model_and_another_seed_another(trained):
+    context = RIG.values[0][:12]
+    np.testing.assert_array_equal(fit().forecast(context).mean, trained.forecast(context).mean)
+    assert not np.allclose(fit(seed=1).forecast(context).mean, trained.forecast(context).mean)
+
+
+def test_the_units_of_the_data_do_not_matter_when_scaling(trained):
+    factors = np.array([1e3, 1e-4, 2.0])
+    other = fit([table * factors + 7 for table in RIG.values])
+    context = RIG.values[0][100:112]
+    ours, theirs = trained.explain(context), other.explain(context * factors + 7)
+    np.testing.assert_allclose((theirs.mean - 7) / factors, ours.mean, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        theirs.parameters[:, 1:] * np.tile(factors, 2)[:, None] / factors, ours.parameters[:, 1:], atol=2e-3
+    )
+
+
+def test_validation_data_may_be_given_or_left_out():
+    given = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
+    assert "validation_loss" in given.history_[-1]
+    assert "validation_loss" not in fit_with(validation=0).history_[-1]
+
+
+def fit_with(**options):
+    return Forecaster(**SMALL).fit(RIG, progress=False, **options)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
+    calls = 0
+    original = Forecaster._loss
+
+    def stopping(self, batch):
+        nonlocal calls
+        calls += 1
+        if calls == 8:
+            raise KeyboardInterrupt
+        return original(self, batch)
+
+    uninterrupted = fit_with()
+    with monkeypatch.context() as patch:
+        patch.setattr(Forecaster, "_loss", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            fit_with(folder=tmp_path)
+    resumed = fit_with(folder=tmp_path, resume=True)
+    for ours, theirs in zip(resumed.network_.parameters(), uninterrupted.network_.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    assert resumed.history_ == uninterrupted.history_
+    with pytest.raises(InputError, match="another `radius`: 3 instead of 2; restore it"):
+        Forecaster(**{**SMALL, "radius": 3}).fit(RIG, progress=False, folder=tmp_path, resume=True)
+    with pytest.raises(InputError, match="another `data`"):
+        Forecaster(**SMALL).fit(
+            RIG.values[0] + 1e-3 * np.sin(RIG.values[0]), progress=False, folder=tmp_path, resume=True
+        )
+
+
+def test_a_saved_forecaster_comes_back(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    again = Forecaster.load(tmp_path / "model")
+    context = RIG.values[0][:12]
+    np.testing.assert_array_equal(again.explain(context).parameters, trained.explain(context).parameters)
+    assert again.channels_ == trained.channels_
+    assert again.history_ == trained.history_
+    assert repr(again) == repr(trained)
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {"forecaster.json", "network.safetensors"}
+
+
+def test_other_folders_are_not_loaded(trained, tmp_path):
+    with pytest.raises(InputError, match="without forecaster.json; pass the folder that `save` wrote"):
+        Forecaster.load(tmp_path)
+    trained.save(tmp_path)
+    content = json.loads((tmp_path / "forecaster.json").read_text())
+    (tmp_path / "forecaster.json").write_text(json.dumps({**content, "format": 99}))
+    with pytest.raises(InputError, match="format must be 1. Got 99, written by Pellucid"):
+        Forecaster.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game": "uniform"}, '`game` of Forecaster must be "symmetric", "asymmetric" or None. Got \'uniform\''),
+        ({"horizon": 0}, "`horizon` must be a whole number >= 1. Got 0"),
+        ({"context": 1, "order": 2}, "`context` must be a whole number >= 2. Got 1"),
+        ({"weight": -1}, "`weight` of Forecaster must be a finite number >= 0. Got -1"),
+        ({"radius": 1.5}, "`radius` must be a whole number >= 0. Got 1.5"),
+    ],
+)
+def test_impossible_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Forecaster(**settings)
+
+
+def test_bad_calls_are_refused(trained):
+    data = RIG.values[0]
+    with pytest.raises(InputError, match="must be trained first"):
+        Forecaster().forecast(data)
+    with pytest.raises(InputError, match="must have at least 12 rows. Got 5"):
+        trained.forecast(data[:5])
+    with pytest.raises(InputError, match=r"with the channels bearing 1, bearing 2, bearing 3. Got \(20, 2\)"):
+        trained.forecast(data[:20, :2])
+    with pytest.raises(InputError, match="Got nan in channel 'bearing 2', row 15"):
+        trained.forecast(np.where(np.arange(60).reshape(20, 3) == 43, np.nan, data[:20]))
+    with pytest.raises(InputError, match="One context is explained at a time. Got 2"):
+        trained.explain(np.stack([data[:20]] * 2))
+    with pytest.raises(InputError, match=r"\(horizon, channels\) = \(6, 3\). Got \(5, 3\)"):
+        trained.explain(data[:12], data[12:17])
+    with pytest.raises(
+        InputError, match="at least two sequences of 18 rows.*Got 1; record more, or set `validation=0`"
+    ):
+        fit(data[:20])
+    with pytest.raises(InputError, match=r"`validation` must be a share in \[0, 1\), or data. Got 1.5"):
+        fit_with(validation=1.5)
+    with pytest.raises(InputError, match=r"at least context \+ horizon = 36 rows. Got 20 in the array"):
+        fit(data[:20], context=30)
+    with pytest.raises(InputError, match="must be a column of .*Got 'bearing 1'"):
+        trained.evaluate(simulate_rig(rows=50, bearings=3).select(["bearing 2", "bearing 3"]))

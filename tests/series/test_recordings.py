@@ -1,0 +1,116 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow
+import pytest
+import torch
+
+from pellucid import InputError
+from pellucid.series import Recordings, recordings, simulate_rig
+
+
+def table(rows=6, columns=2):
+    return np.random.default_rng(0).normal(size=(rows, columns))
+
+
+class Frame(SimpleNamespace):
+    """What pandas and polars have in common."""
+
+    def __getitem__(self, name):
+        column = self.data[name]
+        return SimpleNamespace(to_numpy=lambda: np.asarray(column))
+
+
+def frame(**data):
+    return Frame(columns=list(data), data=data)
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (table(), 1),
+        (torch.from_numpy(table()), 1),
+        (np.stack([table(), table() + 1]), 2),
+        ([table(6), table(9)], 2),
+        ([torch.from_numpy(table(6)), table(9)], 2),
+        (table().tolist(), 1),
+        (recordings(table()), 1),
+    ],
+    ids=["array", "tensor", "stack", "list", "mixed", "numbers", "recordings"],
+)
+def test_arrays_of_all_kinds_become_recordings(data, count):
+    result = recordings(data)
+    assert len(result) == count
+    assert result.channels == ("channel 1", "channel 2")
+    np.testing.assert_array_equal(result.values[0], table())
+
+
+def test_tables_keep_the_names_of_their_columns():
+    result = recordings(frame(left=[1.0, 2, 3], right=[4, 5, 6]), ["right"])
+    assert result.channels == ("right",)
+    np.testing.assert_array_equal(result.values[0], [[4], [5], [6]])
+    arrow = recordings(pyarrow.table({"left": [1.0, 2, 3], "right": [4, 5, 6]}))
+    assert arrow.channels == ("left", "right")
+    np.testing.assert_array_equal(arrow.values[0], [[1, 4], [2, 5], [3, 6]])
+
+
+def test_channels_may_be_named_counted_or_selected():
+    assert recordings(table(), ["a", "b"]).channels == ("a", "b")
+    assert recordings(table(), 2).channels == ("channel 1", "channel 2")
+    rig = simulate_rig(rows=50)
+    chosen = recordings(rig, ["bearing 3", "bearing 1"])
+    np.testing.assert_array_equal(chosen.values[0], rig.values[0][:, [2, 0]])
+
+
+def test_sequences_are_disjoint_and_in_order():
+    values = np.arange(23.0)[:, None]
+    result = recordings([values, values + 100]).sequences(5)
+    assert result.shape == (8, 5, 1)
+    np.testing.assert_array_equal(result[:4, :, 0].ravel(), np.arange(20))
+    np.testing.assert_array_equal(result[4:, :, 0].ravel(), 100 + np.arange(20))
+
+
+def test_sequences_may_overlap():
+    result = recordings(np.arange(9.0)[:, None]).sequences(5, stride=2)
+    np.testing.assert_array_equal(result[:, 0, 0], [0, 2, 4])
+
+
+@pytest.mark.parametrize(
+    ("data", "channels", "message"),
+    [
+        ([], None, r"`data` must be a path, a table.*Got list"),
+        (3, None, "Got int"),
+        (np.zeros(5), None, r"must be a table of numbers \(time, channels\).*shape \(5,\) as recording 0.*\(time, 1\)"),
+        (np.array([["a", "b"]]), None, "must be a table of numbers"),
+        ([table(5, 2), table(5, 3)], None, "must have the 2 channels.*Got 3 columns in recording 1"),
+        (table(), ["one"], "must have the 1 channels one. Got 2 columns"),
+        (table(), 3, "must be 3 channels. Got 2"),
+        (table(), ["a", "a"], "different names. Got 'a' twice"),
+        (frame(a=[1.0, 2]), ["b"], "must be a column of the table. Got 'b'; its columns are a"),
+        (frame(a=[1.0, 2], time=["9:00", "9:01"]), None, "Got '9:00' in the table, column 'time', row 1"),
+        (pyarrow.table({"a": [1.0, None]}), None, "Got an empty cell in the table, column 'a', row 2"),
+        (np.array([[1.0, 2], [3, np.nan]]), None, "Got nan in the array, column 'channel 2', row 2"),
+        (np.array([[1.0, 2], [3, np.inf]]), None, "Got inf in the array"),
+        (np.array([[1.0, 2], [3, 2]]), None, "must vary. Got 2.0 in all rows of column 'channel 2' of the array"),
+    ],
+)
+def test_bad_data_are_refused_by_name_and_row(data, channels, message):
+    with pytest.raises(InputError, match=message):
+        recordings(data, channels)
+
+
+def test_a_channel_may_rest_in_one_recording_but_not_in_all():
+    moving, resting = np.array([[1.0], [2.0]]), np.array([[5.0], [5.0]])
+    assert len(recordings([moving, resting])) == 2
+    with pytest.raises(InputError, match="Got 5.0 in all rows of column 'channel 1' of recording 0 and all others"):
+        recordings([resting, resting])
+
+
+def test_short_recordings_are_named():
+    with pytest.raises(InputError, match=r"at least context \+ horizon = 7 rows. Got 6 in recording 1"):
+        recordings([table(8), table(6)]).sequences(7)
+
+
+def test_they_print_what_they_are():
+    assert repr(simulate_rig(rows=50, files=2, bearings=2)) == "Recordings(2 of bearing 1, bearing 2; 100 rows)"
+    assert isinstance(simulate_rig(rows=50), Recordings)

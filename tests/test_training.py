@@ -1,0 +1,124 @@
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from pellucid import InputError
+from pellucid.training import Batches, train
+
+X = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+Y = X.square().sum(1, keepdim=True)
+
+
+def run(
+    folder=None, *, stop=None, resume=False, validated=True, epochs=3, patience=5, seed=3, loss_of=None, progress=False
+):
+    """Train a small network on ten batches an epoch; raise KeyboardInterrupt before batch number `stop`."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+    steps = 0
+
+    def loss(batch):
+        nonlocal steps
+        x, y = batch
+        if torch.is_grad_enabled():
+            steps += 1
+            if steps == stop:
+                raise KeyboardInterrupt
+        value = (network(x) - y).square().mean()
+        return {"loss": value if loss_of is None else loss_of(value), "double": 2 * value}
+
+    history = train(
+        network,
+        loss,
+        Batches(lambda i: (X[i], Y[i]), 80, size=8, seed=seed),
+        Batches(lambda i: (X[80 + i], Y[80 + i]), 20, size=8, seed=None) if validated else None,
+        epochs=epochs,
+        learning_rate=0.01,
+        patience=patience,
+        identity={"seed": seed},
+        folder=folder,
+        resume=resume,
+        progress=progress,
+        checkpoint_seconds=0,
+    )
+    return torch.cat([p.detach().flatten() for p in network.parameters()]), history, steps
+
+
+@pytest.mark.parametrize("validated", [True, False])
+@pytest.mark.parametrize("stop", [1, 5, 10, 11, 12, 20, 21, 30])
+def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, stop, validated):
+    weights, history, _ = run(validated=validated)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, stop=stop, validated=validated)
+    resumed, later, steps = run(tmp_path, resume=True, validated=validated)
+    assert torch.equal(resumed, weights)
+    assert later == history
+    assert steps == 30 - (stop - 1)
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path):
+    weights, history, _ = run(tmp_path)
+    again, later, steps = run(tmp_path, resume=True)
+    assert torch.equal(again, weights)
+    assert later == history
+    assert steps == 0
+
+
+def test_the_best_epoch_is_kept_and_training_stops_early():
+    worse = iter(range(10_000))
+    # The validation loss grows with every call, so the first epoch stays the best.
+    weights, history, steps = run(epochs=9, patience=2, loss_of=lambda v: v + next(worse))
+    assert len(history) == 3
+    assert steps == 30
+    first, _, _ = run(epochs=9, patience=1, loss_of=lambda v: v + next(worse))
+    assert torch.equal(weights, first)
+
+
+def test_a_folder_belongs_to_one_run(tmp_path):
+    run(tmp_path, epochs=1)
+    with pytest.raises(InputError, match="must hold no checkpoint.*go on from it with `resume=True`"):
+        run(tmp_path)
+    with pytest.raises(InputError, match="Got another `seed`: 4 instead of 3; restore it, or start anew"):
+        run(tmp_path, seed=4, resume=True)
+    assert json.loads((tmp_path / "identity.json").read_text()) == {"seed": 3}
+
+
+def test_checkpoints_hold_plain_values_only(tmp_path):
+    run(tmp_path, epochs=1)
+    for name in ("last.ckpt", "best.ckpt"):
+        torch.load(tmp_path / name, weights_only=True)
+    assert not list(tmp_path.glob("*.draft"))
+
+
+def test_a_checkpoint_with_code_in_it_is_not_run(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (pytest.fail, ("code from a checkpoint was run",))
+
+    run(tmp_path, epochs=1)
+    torch.save({"state_dict": Evil()}, tmp_path / "last.ckpt")
+    with pytest.raises(Exception, match="[Ww]eights.only"):
+        run(tmp_path, resume=True)
+
+
+def test_batches_are_a_new_permutation_every_epoch():
+    batches = Batches(lambda i: i, 10, size=4, seed=0)
+    assert len(batches) == 3
+    first, second = (list(batches) for _ in range(2))
+    assert [len(batch) for batch in first] == [4, 4, 2]
+    assert sorted(torch.cat(first).tolist()) == list(range(10))
+    assert torch.cat(first).tolist() != torch.cat(second).tolist()
+    again = Batches(lambda i: i, 10, size=4, seed=0)
+    again.load_state_dict({"epoch": 1, "position": 1})
+    assert torch.equal(torch.cat(list(again)), torch.cat(second[1:]))
+    assert torch.cat(list(Batches(lambda i: i, 5, size=2, seed=None))).tolist() == list(range(5))
+
+
+def test_progress_is_shown(capfd):
+    run(epochs=2, progress=True)
+    shown = capfd.readouterr().err
+    assert "epoch 2/2: 100%" in shown
+    assert "20/20" in shown
+    assert "validation_loss=" in shown
