@@ -79,8 +79,9 @@ def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], fold
         else:
             waiting.append(cell)
     start = time.monotonic()
+    origin = provenance()  # of the code that is loaded now, whatever is edited while it runs
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = {pool.submit(_run_cell, run, cell, folder): cell["name"] for cell in waiting}
+        futures = {pool.submit(_run_cell, run, cell, folder, origin): cell["name"] for cell in waiting}
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 seconds = future.result()
@@ -93,9 +94,8 @@ def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], fold
             raise
 
 
-def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path) -> float:
+def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path, origin: Mapping[str, Any]) -> float:
     start = time.monotonic()
-    origin = provenance()
     results = run(cell)
     seconds = time.monotonic() - start
     write_report(
