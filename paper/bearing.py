@@ -16,6 +16,7 @@ import numpy as np
 from paper.runs import ROOT, SIZES, Cell, load_config, run_cells
 
 REPORTS = ROOT / "paper" / "bearing"
+MODELS = ROOT / "out" / "bearing"
 # Test sequences that the figures show: the first ones of the shuffled test set, not chosen by looks.
 EXAMPLES = 3
 
@@ -76,7 +77,7 @@ def autoregression(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
         path = parts[name].astype(np.float64)
         future = path[:, context:].copy()
         for t in positions:
-            path[:, t + 1] = model.predict(lags(path, t))
+            path[:, t + 1] = model.predict(lags(path, t)).reshape(len(path), -1)
         error = float(np.sqrt(np.square(path[:, context:] - future).mean()))
         results[name] = {"error": error, "deviation": 0.0, "variation": 0.0, "sequences": len(path)}
     return results
@@ -89,7 +90,7 @@ def forecaster(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
     settings = ("context", "horizon", "order", "radius", "game", "weight", "ridge", "scale", "width", "kernel")
     training = ("epochs", "batch_size", "learning_rate", "patience", "seed")
     model = Forecaster(**{name: cell[name] for name in (*settings, *training)})
-    home = ROOT / "out" / "bearing" / cell["size"] / cell["name"]
+    home = MODELS / cell["size"] / cell["name"]
     model.fit(parts["train"], validation=parts["validation"], folder=home / "checkpoints", resume=True, progress=False)
     model.save(home / "model")
     shutil.rmtree(home / "checkpoints")

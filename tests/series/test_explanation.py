@@ -37,9 +37,9 @@ def test_it_prints_as_a_table(explanation):
     assert str(explanation) == dedent(
         """\
         Channel 'left' and the law that it follows:
-        step  forecast   sd  witness      1  left[t]  <b>$right[t]  left[t-1]  <b>$right[t-1]
-           1         1  0.5        1  0.500    1.000         0.000     -0.250           0.000
-           2         3  0.2      3.3  0.500    0.750         0.100     -0.250           0.000
+        step  forecast   sd  witness  offset  left[t]  <b>$right[t]  left[t-1]  <b>$right[t-1]
+           1         1  0.5        1   0.500    1.000         0.000     -0.250           0.000
+           2         3  0.2      3.3   0.500    0.750         0.100     -0.250           0.000
         deviation 0.25 (rms over all channels and steps; the forecast itself moves by 1)
         variation 2.35 (mean change of the parameters from step to step)"""
     )
@@ -57,7 +57,7 @@ def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
 def test_json_holds_everything(explanation, tmp_path):
     explanation.to_json(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text())
-    assert content["names"] == ["1", "left[t]", "<b>$right[t]", "left[t-1]", "<b>$right[t-1]"]
+    assert content["names"] == ["offset", "left[t]", "<b>$right[t]", "left[t-1]", "<b>$right[t-1]"]
     again = Explanation.from_dict(content)
     assert str(again) == str(explanation)
     np.testing.assert_array_equal(again.covariance, explanation.covariance)
@@ -67,7 +67,7 @@ def test_json_holds_everything(explanation, tmp_path):
 def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     explanation.to_csv(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,1,left[t]")
+    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,offset,left[t]")
     assert lines[1] == "1,left,1.0,0.5,1.0,0.0,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
     assert lines[4].startswith("2,<b>$right,4.0,3.0,3.6,0.3999")

@@ -2,6 +2,7 @@ import json
 from itertools import pairwise
 
 import numpy as np
+import pyarrow
 import pytest
 import torch
 from sklearn.linear_model import Ridge
@@ -28,7 +29,7 @@ class Autoregression(nn.Module):
 
     def __init__(self, model, first, second, offset):
         super().__init__()
-        shift, scale = model.shift_, model.scale_
+        shift, scale = model.scaling_.shift, model.scaling_.scale
         rescale = scale[None] / scale[:, None]
         self.first, self.second = (torch.from_numpy(a * rescale) for a in (first, second))
         self.offset = torch.from_numpy(((first + second) @ shift + offset - shift) / scale)
@@ -80,13 +81,13 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
     data = simulate_rig(rows=18 * 5, bearings=3, seed=1)
     found = model.evaluate(data, forced=forced)
     errors, deviations, variations, likelihoods = [], [], [], []
-    unit = model.scale_ if scale else np.ones(3)
+    unit = model.scaling_.scale if scale else np.ones(3)
     for sequence in data.sequences(18):
-        z = torch.from_numpy(((sequence - model.shift_) / model.scale_).astype(np.float32))[None]
+        z = torch.from_numpy(((sequence - model.scaling_.shift) / model.scaling_.scale).astype(np.float32))[None]
         with torch.no_grad():
             given, _ = model.network_(z[:, :-1], last=6)
             mean = given.mean if forced else model.network_.generate(z[:, :12], 6).mean
-        mean = model.shift_ + model.scale_ * mean[0].numpy()
+        mean = model.scaling_.shift + model.scaling_.scale * mean[0].numpy()
         seen = sequence if forced else np.concatenate([sequence[:12], mean])
         lags = np.concatenate([seen[11:17], seen[10:16]], axis=1)
         thetas = []
@@ -99,8 +100,8 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
         errors.append(mean - sequence[12:])
         variations += [np.abs(b - a).sum() for a, b in pairwise(thetas)]
         raw = Gaussian(
-            torch.from_numpy(model.shift_) + torch.from_numpy(model.scale_) * given.mean,
-            torch.from_numpy(model.scale_)[:, None] * given.factor,
+            torch.from_numpy(model.scaling_.shift) + torch.from_numpy(model.scaling_.scale) * given.mean,
+            torch.from_numpy(model.scaling_.scale)[:, None] * given.factor,
         )
         likelihoods.append(raw.negative_log_likelihood(torch.from_numpy(sequence[None, 12:])).mean())
     assert found.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
@@ -120,6 +121,19 @@ def test_explanations_and_forecasts_agree(trained):
     assert several.mean.shape == (2, 6, 3)
     np.testing.assert_allclose(several.mean[0], forecast.mean, rtol=1e-5)
     assert (np.linalg.eigvalsh(forecast.covariance) > 0).all()
+
+
+def test_a_context_may_be_a_file_or_a_table(trained, tmp_path):
+    values = RIG.values[0][:20]
+    np.savetxt(tmp_path / "a.csv", values[:, ::-1], delimiter=",", header=",".join(RIG.channels[::-1]), comments="")
+    expected = trained.forecast(values).mean
+    np.testing.assert_allclose(trained.forecast(tmp_path / "a.csv").mean, expected, rtol=1e-6)
+    table = pyarrow.table({name: values[:, i] for i, name in enumerate(RIG.channels)})
+    np.testing.assert_array_equal(trained.explain(table).mean, expected)
+    with pytest.raises(InputError, match="must be one recording. Got 2"):
+        trained.forecast(simulate_rig(rows=50, files=2, bearings=3))
+    with pytest.raises(InputError, match="must be a column of the table. Got 'bearing 1'"):
+        trained.explain(table.rename_columns(["a", "b", "c"]))
 
 
 def test_a_game_of_weight_zero_is_no_game():

@@ -114,3 +114,23 @@ def test_short_recordings_are_named():
 def test_they_print_what_they_are():
     assert repr(simulate_rig(rows=50, files=2, bearings=2)) == "Recordings(2 of bearing 1, bearing 2; 100 rows)"
     assert isinstance(simulate_rig(rows=50), Recordings)
+
+
+def test_pieces_held_out_share_nothing_with_the_rest():
+    rows = recordings([np.arange(47.0)[:, None], 100 + np.arange(31.0)[:, None]])
+    rest, held = rows.hold_out(0.4, 5, seed=1)
+    assert len(held) == round(0.4 * 15)
+    assert all(len(piece) == 5 and piece[0, 0] % 5 == 0 for piece in held.values)
+    assert all(len(stretch) >= 5 for stretch in rest.values)
+    left, taken = (np.concatenate(part.values)[:, 0] for part in (rest, held))
+    assert not set(left) & set(taken)
+    lost = set(np.concatenate(rows.values)[:, 0]) - set(left) - set(taken)
+    assert len(lost) < 5 * 2  # at the ends only
+    assert "the array" not in rest.sources[0]
+    assert "(rows " in held.sources[0]
+
+
+def test_overlapping_sequences_of_the_rest_are_consecutive_values():
+    rest, _ = recordings(np.arange(200.0)[:, None]).hold_out(0.1, 10)
+    sequences = rest.sequences(10, stride=3)
+    assert (np.diff(sequences[:, :, 0], axis=1) == 1).all()

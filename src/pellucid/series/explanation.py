@@ -59,8 +59,8 @@ class Explanation:
 
     @property
     def names(self) -> list[str]:
-        """Names of the parameters: "1" for theta_0, then the lags."""
-        return ["1", *lag_names(self.channels, order=self.order)]
+        """Names of the parameters: "offset" for theta_0, then the lags."""
+        return ["offset", *lag_names(self.channels, order=self.order)]
 
     def __len__(self) -> int:
         return len(self.mean)

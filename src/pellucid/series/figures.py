@@ -49,6 +49,7 @@ def plot_explanations(explanations: Mapping[str, Explanation], channel: str | in
         axis.set_xlabel("step", fontsize=9)
         shown = axis is axes[1]
         axis.set_yticks(range(len(theta)), [_plain(n) for n in explanation.names] if shown else [], fontsize=8)
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.tick_params(labelsize=8)
     figure.colorbar(image, ax=axes[-1], shrink=0.9).ax.tick_params(labelsize=8)
     return figure
@@ -69,7 +70,7 @@ def _draw_forecasts(axis: Axes, explanations: Mapping[str, Explanation], k: int)
             band = (explanation.mean[:, k] - sd, explanation.mean[:, k] + sd)
             axis.fill_between(steps, *band, color=color, alpha=0.15, lw=0, label="one standard deviation")
         axis.plot(steps, explanation.witnessed[:, k], color=color, lw=1, ls=":", marker=".", ms=4,
-                  label="its witness" if len(explanations) == 1 else None)  # fmt: skip
+                  label="its witness" if len(explanations) == 1 else f"{name}: witness")  # fmt: skip
     axis.axvline(0.5, color="0.8", lw=0.8)
     axis.set_title(_plain(first.channels[k]), loc="left", fontsize=10)
     axis.set_xlabel("step", fontsize=9)

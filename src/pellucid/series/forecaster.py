@@ -22,7 +22,8 @@ from pellucid.games import AsymmetricGame, SymmetricGame
 from pellucid.neighborhoods import Windows
 from pellucid.series.explanation import Explanation
 from pellucid.series.network import Gaussian, Network
-from pellucid.series.recordings import recordings
+from pellucid.series.recordings import Recordings, recordings
+from pellucid.series.scaling import Scaling
 from pellucid.witnesses import LinearFamily, lagged
 from pellucid.witnesses.linear import LinearWitnesses
 
@@ -97,6 +98,8 @@ class Forecaster:
     width, kernel : of the network.
     epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at
         `learning_rate`.
+    stride : from the start of one training sequence to that of the next; by default the horizon, so that every
+        value is forecast once in an epoch. context + horizon makes them disjoint, as in the paper.
     patience : stop after so many epochs without a better loss on the validation data.
     seed : of initial weights, order of batches and choice of validation data.
 
@@ -104,7 +107,7 @@ class Forecaster:
     ----------
     channels_ : names of the channels.
     network_ : the trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
-    shift_, scale_ : (c,) mean and standard deviation of the training data.
+    scaling_ : mean and standard deviation of each channel in the training data.
     history_ : one record of losses per epoch.
 
     Examples
@@ -128,6 +131,7 @@ class Forecaster:
     width: int = 128
     kernel: int = 9
     epochs: int = 20
+    stride: int | None = None
     batch_size: int = 128
     learning_rate: float = 3e-3
     patience: int = 5
@@ -135,8 +139,7 @@ class Forecaster:
 
     channels_: tuple[str, ...] = field(init=False, repr=False)
     network_: Network = field(init=False, repr=False)
-    shift_: np.ndarray = field(init=False, repr=False)
-    scale_: np.ndarray = field(init=False, repr=False)
+    scaling_: Scaling = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -147,6 +150,8 @@ class Forecaster:
             )
         for name in ("horizon", "order", "width", "kernel", "epochs", "batch_size", "patience"):
             _checks.whole(getattr(self, name), 1, name)
+        if self.stride is not None:
+            _checks.whole(self.stride, 1, "stride")
         for name in ("radius", "seed"):
             _checks.whole(getattr(self, name), 0, name)
         _checks.whole(self.context, self.order, "context")
@@ -165,13 +170,13 @@ class Forecaster:
         progress: bool = True,
         device: str = "auto",
     ) -> Forecaster:
-        """Learn from recordings, cut into disjoint sequences of context + horizon values.
+        """Learn from recordings, cut into sequences of context + horizon values.
 
         Parameters
         ----------
         data : a file or folder, a table, an array (time, channels), several of them, or `Recordings`.
-        validation : the share of the sequences to hold out at random for early stopping, or other data of any
-            of these kinds; 0 trains all epochs on everything.
+        validation : the share of the data to hold out for early stopping, in pieces of context + horizon values
+            cut out at random; or other data of any of these kinds; 0 trains all epochs on everything.
         folder : where checkpoints go, about one a minute; None keeps none.
         resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
             same model as an uninterrupted one.
@@ -180,20 +185,23 @@ class Forecaster:
         """
         from pellucid import training
 
+        length, stride = self.context + self.horizon, self.stride or self.horizon
         source = recordings(data, self.channels)
-        learned = source.sequences(self.context + self.horizon)
         if isinstance(validation, int | float):
-            learned, held = self._hold_out(learned, validation)
+            if not 0 <= validation < 1:
+                raise InputError(
+                    f"`validation` must be a share in [0, 1), or data. Got {validation!r}; hold out 0.05, say."
+                )
+            source.sequences(length)  # refuses recordings that are too short before any of them is cut
+            learned, watched = source.hold_out(validation, length, seed=self.seed) if validation else (source, None)
         else:
-            held = recordings(validation, source.channels).sequences(self.context + self.horizon)
+            learned, watched = source, recordings(validation, source.channels)
+        sequences = learned.sequences(length, stride=stride)
+        held = sequences[:0] if watched is None else watched.sequences(length)
         self.channels_ = source.channels
-        self.shift_ = learned.mean(axis=(0, 1), dtype=np.float64)
-        self.scale_ = learned.std(axis=(0, 1), dtype=np.float64)
-        if not (self.scale_ > 0).all():
-            name = self.channels_[int(np.argmin(self.scale_))]
-            raise InputError(f"Every channel must vary in the training data. Got a constant {name!r}; leave it out.")
+        self.scaling_ = Scaling.of(sequences, self.channels_)
         self.network_ = self._new_network()
-        learned_z, held_z = self._standardize(learned), self._standardize(held)
+        learned_z, held_z = self.scaling_.standardize(sequences), self.scaling_.standardize(held)
         self.history_ = training.train(
             self.network_,
             self._loss,
@@ -209,19 +217,6 @@ class Forecaster:
             device=device,
         )
         return self
-
-    def _hold_out(self, sequences: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Sequences to learn from and to validate on."""
-        if not 0 <= share < 1:
-            raise InputError(f"`validation` must be a share in [0, 1), or data. Got {share!r}; hold out 0.05, say.")
-        count = max(1, round(share * len(sequences))) if share else 0
-        if count >= len(sequences):
-            raise InputError(
-                f"There must be at least two sequences of {self.context + self.horizon} rows, to learn from one and "
-                f"validate on the other. Got {len(sequences)}; record more, or set `validation=0`."
-            )
-        order = np.random.default_rng(self.seed).permutation(len(sequences))
-        return sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
 
     def _new_network(self) -> Network:
         with torch.random.fork_rng(devices=[]):
@@ -247,7 +242,8 @@ class Forecaster:
     @property
     def _units(self) -> Tensor:
         """(c,) what one standard deviation of each channel is in the units of the game."""
-        return torch.from_numpy(np.ones_like(self.scale_) if self.scale else self.scale_)
+        scale = self.scaling_.scale
+        return torch.from_numpy(np.ones_like(scale) if self.scale else scale)
 
     def _lags(self, z: Tensor, units: Tensor) -> Tensor:
         """(B, horizon, order c) features of the witnesses at the last `horizon` positions of z."""
@@ -264,24 +260,30 @@ class Forecaster:
 
         Parameters
         ----------
-        context : (t, c) or (B, t, c) with t >= the forecaster's context, of which the last values are used.
+        context : (t, c), or (B, t, c) for several, with t >= the forecaster's context, of which the last values
+            are used; or a file or a table with the channels' columns.
         """
         values = self._context(context)
-        parts = [self._raw(self.network_.generate(z, self.horizon)) for z in self._pieces(values)]
+        several = values.ndim == 3
+        parts = [
+            self.scaling_.moments(self.network_.generate(z, self.horizon))
+            for z in self._pieces(values if several else values[None])
+        ]
         mean, covariance = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Forecast(mean[0], covariance[0]) if np.ndim(context) == 2 else Forecast(mean, covariance)
+        return Forecast(mean, covariance) if several else Forecast(mean[0], covariance[0])
 
     def explain(self, context: Any, future: Any = None) -> Explanation:
         """The forecast after one context, and the autoregressive law that it follows at each step.
 
         Parameters
         ----------
-        context : (t, c) with t >= the forecaster's context, of which the last values are used.
+        context : (t, c) with t >= the forecaster's context, of which the last values are used; or a file or a
+            table with the channels' columns.
         future : (horizon, c) what really came, if known: then each step is predicted from, and witnessed on,
             the real values before it (teacher forcing) instead of the generated ones.
         """
         values = self._context(context)
-        if len(values) != 1:
+        if values.ndim == 3:
             raise InputError(f"One context is explained at a time. Got {len(values)}; explain each in a loop.")
         actual = None
         if future is not None:
@@ -291,18 +293,18 @@ class Forecaster:
                     f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}. Got "
                     f"{actual.shape}; pass what came right after the context."
                 )
-            values = np.concatenate([values, actual[None]], axis=1)
-        (z,) = self._pieces(values)
+            values = np.concatenate([values, actual])
+        z = self.scaling_.standardize(values[None])
         trace = self._trace(z, forced=future is not None)
-        mean, covariance = self._raw(trace.gaussian)
-        theta = self._raw_parameters(trace.witnesses.theta)
-        lags = self._raw_lags(trace.features)[0]
+        mean, covariance = self.scaling_.moments(trace.gaussian)
+        theta = self._parameters(trace.witnesses)
+        lags = self.scaling_.values(trace.features)[0]
         witnessed = theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:])
         return Explanation(
             channels=self.channels_,
             order=self.order,
             radius=self.radius,
-            context=values[0, : self.context],
+            context=values[: self.context],
             mean=mean[0],
             covariance=covariance[0],
             parameters=theta,
@@ -324,12 +326,12 @@ class Forecaster:
         totals = np.zeros(4)
         for z in self._pieces(sequences):
             trace = self._trace(z if forced else z[:, : self.context], forced=forced)
-            scale = torch.from_numpy(self.scale_)
+            scale = torch.from_numpy(self.scaling_.scale)
             future = z[:, self.context :]
             error = ((trace.gaussian.mean - future) * scale).square().mean()
             gap = trace.witnesses.f - trace.witnesses.at_centers()
             deviation = (gap * (scale / self._units)).square().mean()
-            theta = self._raw_parameters(trace.witnesses.theta).reshape(len(z), self.horizon, -1)
+            theta = self._parameters(trace.witnesses).reshape(len(z), self.horizon, -1)
             variation = np.abs(np.diff(theta, axis=1)).sum(2).mean() if self.horizon > 1 else 0.0
             with torch.no_grad():
                 gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
@@ -353,44 +355,20 @@ class Forecaster:
         witnesses = self._family.best_response(self._lags(seen, units).flatten(0, 1), f, hoods)
         return _Trace(gaussian, self._lags(seen, torch.ones_like(units)), witnesses)
 
+    def _parameters(self, witnesses: LinearWitnesses) -> np.ndarray:
+        """(n, 1 + order c, c) in the units of the data."""
+        return self.scaling_.parameters(witnesses.theta, self._units.numpy())
+
     def _fit_quality(self, trace: _Trace) -> np.ndarray:
         """(n,) root mean squared error over each neighborhood and the channels, in the units of the data."""
         hoods, witnesses = trace.witnesses.hoods, trace.witnesses
-        unit = torch.from_numpy(self.scale_) / self._units
+        unit = torch.from_numpy(self.scaling_.scale) / self._units
         gaps = ((witnesses.f[hoods.members] - witnesses.at_members()) * unit).square().mean(1)
         return (hoods.sum_members(gaps) / hoods.sizes).sqrt().numpy()
 
-    # -- between the network's units and those of the data ---------------------------------------------------------
-
-    def _standardize(self, sequences: np.ndarray) -> Tensor:
-        result = np.empty(sequences.shape, dtype=np.float32)
-        for start in range(0, len(sequences), 4096):
-            part = slice(start, start + 4096)
-            result[part] = (sequences[part] - self.shift_) / self.scale_
-        return torch.from_numpy(result)
-
     def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
         for start in range(0, len(sequences), _BATCH):
-            yield self._standardize(sequences[start : start + _BATCH])
-
-    def _raw(self, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and covariance in the units of the data."""
-        mean, factor = (part.detach().double().numpy() for part in gaussian)
-        factor = self.scale_[:, None] * factor
-        return self.shift_ + self.scale_ * mean, factor @ factor.swapaxes(-1, -2)
-
-    def _raw_lags(self, features: Tensor) -> np.ndarray:
-        return np.asarray(
-            np.tile(self.shift_, self.order) + np.tile(self.scale_, self.order) * features.double().numpy()
-        )
-
-    def _raw_parameters(self, theta: Tensor) -> np.ndarray:
-        """(n, 1 + order c, c) parameters of the game's units, in the units of the data."""
-        units = self._units.numpy()
-        unit = self.scale_ / units
-        weights = theta[:, 1:].numpy() * unit / np.tile(unit, self.order)[:, None]
-        offset = self.shift_ + unit * theta[:, 0].numpy() - np.tile(self.shift_, self.order) @ weights
-        return np.concatenate([offset[:, None], weights], axis=1)
+            yield self.scaling_.standardize(sequences[start : start + _BATCH])
 
     def _fitted(self) -> None:
         if not hasattr(self, "network_"):
@@ -399,10 +377,13 @@ class Forecaster:
             )
 
     def _numbers(self, values: Any, name: str) -> np.ndarray:
-        """An array of finite numbers with the channels of this forecaster."""
+        """Whatever a user has, as an array (t, c) or (B, t, c) of finite numbers of this forecaster's channels."""
         self._fitted()
-        if hasattr(values, "columns"):
-            values = values[list(self.channels_)].to_numpy()
+        if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
+            source = recordings(values, self.channels_)
+            if len(source) > 1:
+                raise InputError(f"`{name}` must be one recording. Got {len(source)}; pass them one by one.")
+            values = source.values[0]
         array = _checks.tensor(values, name).detach().cpu().double().numpy()
         if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_):
             raise InputError(
@@ -418,15 +399,14 @@ class Forecaster:
         return array
 
     def _context(self, context: Any) -> np.ndarray:
-        """(B, context, c)."""
+        """(context, c) or (B, context, c): the last values of what was given."""
         values = self._numbers(context, "context")
         if values.shape[-2] < self.context:
             raise InputError(
                 f"A context must have at least {self.context} rows. Got {values.shape[-2]}; observe longer, or train a "
                 "forecaster with a shorter `context`."
             )
-        values = values[..., values.shape[-2] - self.context :, :]
-        return values if values.ndim == 3 else values[None]
+        return values[..., values.shape[-2] - self.context :, :]
 
     # -- on disk -------------------------------------------------------------------------------------------------
 
@@ -443,8 +423,8 @@ class Forecaster:
             "pellucid": pellucid.__version__,
             "settings": self._settings(),
             "channels": list(self.channels_),
-            "shift": self.shift_.tolist(),
-            "scale": self.scale_.tolist(),
+            "shift": self.scaling_.shift.tolist(),
+            "scale": self.scaling_.scale.tolist(),
             "history": self.history_,
         }
         (folder / "forecaster.json").write_text(json.dumps(content, indent=1) + "\n")
@@ -470,7 +450,7 @@ class Forecaster:
             )
         model = cls(**content["settings"])
         model.channels_ = tuple(content["channels"])
-        model.shift_, model.scale_ = np.array(content["shift"]), np.array(content["scale"])
+        model.scaling_ = Scaling(np.array(content["shift"]), np.array(content["scale"]))
         model.history_ = content["history"]
         model.network_ = model._new_network()
         model.network_.load_state_dict(weights)

@@ -62,6 +62,12 @@ class Recordings:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, which: int | slice) -> Recordings:
+        """One recording, or several of them."""
+        if isinstance(which, slice):
+            return Recordings(values=self.values[which], channels=self.channels, sources=self.sources[which])
+        return Recordings(values=(self.values[which],), channels=self.channels, sources=(self.sources[which],))
+
     def __repr__(self) -> str:
         rows = sum(len(table) for table in self.values)
         return f"Recordings({len(self)} of {', '.join(self.channels)}; {rows} rows)"
@@ -95,6 +101,45 @@ class Recordings:
             windows = np.lib.stride_tricks.sliding_window_view(table, length, axis=0)[::stride]
             pieces.append(windows.transpose(0, 2, 1))
         return np.concatenate(pieces)
+
+    def hold_out(self, share: float, length: int, *, seed: int = 0) -> tuple[Recordings, Recordings]:
+        """Cut out disjoint pieces of `length` rows at random, about this share of all rows.
+
+        Returns
+        -------
+        What remains, in as many recordings as the cuts leave (of at least `length` rows), and the pieces.
+        No value is in both, so that sequences of the one, overlapping or not, share nothing with the other.
+        """
+        places = [(i, start) for i, table in enumerate(self.values) for start in _starts(len(table), length)]
+        count = max(1, round(share * len(places)))
+        if count >= len(places):
+            raise InputError(
+                f"There must be at least two sequences of {length} rows, to learn from one and validate on the other. "
+                f"Got {len(places)}; record more, or set `validation=0`."
+            )
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(places))[:count])
+        pieces = [(places[j][0], places[j][1], places[j][1] + length) for j in chosen]
+        rest = []
+        for i, table in enumerate(self.values):
+            begin = 0
+            for start in [*(start for which, start, _ in pieces if which == i), len(table)]:
+                if start - begin >= length:
+                    rest.append((i, begin, start))
+                begin = start + length
+        return self._cut(rest), self._cut(pieces)
+
+    def _cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
+        """Rows `begin` to `end` of recording i, for each (i, begin, end)."""
+        return Recordings(
+            values=tuple(self.values[i][begin:end] for i, begin, end in parts),
+            channels=self.channels,
+            sources=tuple(f"{self.sources[i]} (rows {begin + 1} to {end})" for i, begin, end in parts),
+        )
+
+
+def _starts(rows: int, length: int) -> range:
+    """Where the disjoint pieces of a recording begin."""
+    return range(0, rows - length + 1, length)
 
 
 def recordings(data: Any, channels: int | Sequence[str] | None = None) -> Recordings:

@@ -1,0 +1,240 @@
+"""Tables and figures of the bearing study from its reports: `python -m paper.bearing_results`.
+
+Writes the tables into `paper/README.md` and the figures into `paper/bearing/`. Nothing is trained or measured here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from paper.bearing import REPORTS
+from paper.runs import ROOT, SIZES, read_reports, write_section
+
+from pellucid.series import Explanation, plot_explanations
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+README = ROOT / "paper" / "README.md"
+MEASURES = {"error": "Error", "deviation": "Deviation", "variation": "TV"}
+LAMBDAS = (0, 0.1, 1, 10, 100)
+# All of the paper's numbers are times 10^-2.
+TABLE3 = {
+    "asymmetric": {
+        "error": (8.136, 8.057, 8.309, 9.284, 9.794),
+        "deviation": (4.197, 4.178, 3.431, 1.127, 0.186),
+        "variation": (7.341, 7.197, 5.706, 1.177, 0.144),
+    },
+    "symmetric": {
+        "error": (8.136, 8.089, 8.315, 9.314, 9.807),
+        "deviation": (4.197, 4.169, 3.426, 1.116, 0.182),
+        "variation": (7.341, 7.292, 5.621, 1.068, 0.132),
+    },
+}
+AR_ERROR = 9.832
+RADII = (1, 5, 7, 9, 13, 17, 19)
+FIGURE7 = {
+    "error": (8.225, 8.302, 8.316, 8.309, 8.349, 8.345, 8.344),
+    "deviation": (1.697, 2.762, 3.134, 3.431, 3.623, 3.614, 3.639),
+    "variation": (9.185, 7.489, 6.644, 5.706, 3.244, 1.163, 0.0),
+}
+Reports = Mapping[str, Mapping[str, Any]]
+
+
+def score(reports: Reports, cell: str, measure: str) -> float:
+    """A test score times 100, as the paper prints them."""
+    return 100 * float(reports[cell]["test"][measure])
+
+
+def game_cells(game: str) -> list[str]:
+    """The cells of a row of Table 3, from DEEP to the strongest game."""
+    return ["deep" if strength == 0 else f"{game}-{strength:g}" for strength in LAMBDAS]
+
+
+def radius_cells() -> list[str]:
+    return ["asymmetric-1" if radius == 9 else f"radius-{radius}" for radius in RADII]
+
+
+def table3(reports: Reports) -> str:
+    """Table 3: the paper's number, then ours."""
+    head = "| game | ×10⁻² | | " + " | ".join(f"λ = {s:g}" for s in LAMBDAS) + " | AR |\n|---|---|---|" + "---|" * 6
+    rows = []
+    for game, measures in TABLE3.items():
+        for measure, published in measures.items():
+            ours = [score(reports, cell, measure) for cell in game_cells(game)]
+            ends = (AR_ERROR, score(reports, "ar", "error")) if measure == "error" else (0, 0)
+            for label, values, end in (("paper", published, ends[0]), ("**ours**", ours, ends[1])):
+                name = (game, MEASURES[measure]) if label == "paper" else ("", "")
+                cells = " | ".join(f"{value:.3f}" for value in (*values, end))
+                rows.append(f"| {name[0]} | {name[1]} | {label} | {cells} |")
+    return "\n".join([head, *rows])
+
+
+def figure7_table(reports: Reports) -> str:
+    """The numbers behind Figure 7."""
+    head = "| ×10⁻² | | " + " | ".join(f"ε = {r}" for r in RADII) + " |\n|---|---|" + "---|" * len(RADII)
+    rows = []
+    for measure, published in FIGURE7.items():
+        ours = [score(reports, cell, measure) for cell in radius_cells()]
+        for label, values in (("paper", published), ("**ours**", ours)):
+            cells = " | ".join(f"{value:.3f}" for value in values)
+            rows.append(f"| {MEASURES[measure] if label == 'paper' else ''} | {label} | {cells} |")
+    return "\n".join([head, *rows])
+
+
+def falls(values: Sequence[float]) -> bool:
+    """From each to the next; the paper's own numbers rise now and then, so 2 % of the range are forgiven."""
+    return bool((np.diff(values) <= 0.02 * np.ptp(values)).all()) and values[-1] < values[0]
+
+
+def claims(reports: Reports) -> list[tuple[str, str, bool]]:
+    """What the paper says of Table 3 and Figure 7, our numbers, and whether it holds in our run."""
+
+    def row(cells: list[str], measure: str) -> list[float]:
+        return [score(reports, cell, measure) for cell in cells]
+
+    def show(values: Sequence[float]) -> str:
+        return ", ".join(f"{value:.3f}" for value in values)
+
+    result = []
+    for measure in ("deviation", "variation"):
+        for game in TABLE3:
+            values = row(game_cells(game), measure)
+            result.append((f"{MEASURES[measure]} falls with λ, {game}", show(values), falls(values)))
+    deep, limit = score(reports, "deep", "error"), score(reports, "ar", "error")
+    for game in TABLE3:
+        small = score(reports, f"{game}-0.1", "error")
+        result.append((f"Error at λ = 0.1 is not above λ = 0, {game}", f"{small:.3f} and {deep:.3f}", small <= deep))
+    for game in TABLE3:
+        values = row(game_cells(game)[1:], "error")
+        close = abs(values[-1] - limit) < 0.1 * (limit - deep)
+        text = f"{show(values)} → {limit:.3f}"
+        result.append((f"Error rises towards AR's with λ, {game}", text, falls(values[::-1]) and close))
+    gaps = [
+        abs(score(reports, f"asymmetric-{s:g}", m) - score(reports, f"symmetric-{s:g}", m)) / score(reports, "deep", m)
+        for s in LAMBDAS[1:]
+        for m in MEASURES
+    ]
+    text = f"largest difference {max(gaps):.1%} of DEEP's value"
+    result.append(("Symmetric and asymmetric nearly agree (within 5 %)", text, max(gaps) < 0.05))
+    lower = [
+        score(reports, f"symmetric-{s:g}", "deviation") < score(reports, f"asymmetric-{s:g}", "deviation")
+        for s in LAMBDAS[1:]
+    ]
+    result.append(("Symmetric deviates marginally less", f"at {sum(lower)} of {len(lower)} λ", all(lower)))
+    deviations, variations = row(radius_cells(), "deviation"), row(radius_cells(), "variation")
+    result.append(("Deviation rises with ε", show(deviations), falls(deviations[::-1])))
+    result.append(("TV falls with ε", show(variations), falls(variations)))
+    result.append(("TV is 0 at ε = 19", f"{variations[-1]:.1e}", variations[-1] < 1e-6))
+    return result
+
+
+def claims_table(reports: Reports) -> str:
+    rows = [f"| {claim} | {numbers} | {'yes' if holds else '**no**'} |" for claim, numbers, holds in claims(reports)]
+    return "\n".join(["| claim | ours (×10⁻²) | holds |\n|---|---|---|", *rows])
+
+
+def conditions(reports: Reports) -> str:
+    """How the numbers came about, from the reports themselves."""
+    deep = reports["deep"]
+    config, parts = deep["config"], deep["sequences"]
+    hours = sum(report["wall_seconds"] for report in reports.values()) / 3600
+    return (
+        f"Size `{config['size']}`, seed {config['seed']}: {sum(parts.values()):,} sequences ({config['share']:.0%} of "
+        f"the data), {parts['train']:,} of them for training, {parts['validation']:,} for validation, "
+        f"{parts['test']:,} for the test; {config['epochs']} epoch{'s' if config['epochs'] > 1 else ''}, batches of "
+        f"{config['batch_size']}, peak rate {config['learning_rate']:g}, width {config['width']}. "
+        f"{len(reports)} cells, {hours:.1f} hours of one core in all; torch {deep['versions']['torch']}, "
+        f"commit {str(deep['commit'])[:12]}."
+    )
+
+
+def throughput_table(report: Mapping[str, Any]) -> str:
+    """Sequences per second with and without a game."""
+    rows = []
+    for name, row in report["results"].items():
+        published = row["paper_sequences_per_second"]
+        share = f"{row['share_of_no_game']:.3f}" if name != "no game" else "1"
+        rows.append(f"| {name} | {published or ''} | {row['sequences_per_second']:.0f} | {share} |")
+    head = "| game | paper, sequences/s | ours, sequences/s | share of no game |\n|---|---|---|---|"
+    setting = report["config"]
+    return "\n".join([head, *rows]) + (
+        f"\n\nMedians of {setting['rounds']} rounds in which the four take turns, batches of {setting['batch_size']}, "
+        f"{setting['threads']} threads, commit {str(report['commit'])[:12]}."
+    )
+
+
+def coefficients(reports: Reports, kind: str, example: int = 0) -> Figure:
+    """Figures 3 ("generated") and 6 ("forced"): what the witnesses of the first channel say, DEEP beside GAME."""
+    shown = {}
+    for name, cell in (("DEEP", "deep"), ("GAME", "asymmetric-1")):
+        examples = reports[cell]["examples"]
+        explanation = Explanation.from_dict(examples[kind][example])
+        shown[name] = explanation if kind == "forced" else with_future(explanation, examples["future"][example])
+    return plot_explanations(shown)
+
+
+def with_future(explanation: Explanation, future: Any) -> Explanation:
+    """The same explanation that also knows what came, to be drawn."""
+    return Explanation.from_dict({**explanation.to_dict(), "actual": future})
+
+
+def figure7(reports: Reports) -> Figure:
+    """Error, deviation and TV against the radius: the paper's and ours."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.5, 3.2), layout="constrained")
+    for axis, (measure, published) in zip(figure.subplots(1, 3), FIGURE7.items(), strict=True):
+        axis.plot(RADII, published, color="0.6", marker="o", ms=4, ls="--", label="paper")
+        ours = [score(reports, cell, measure) for cell in radius_cells()]
+        axis.plot(RADII, ours, color="#2a7f3f", marker="o", ms=5, lw=2, label="ours")
+        axis.set_title(f"{MEASURES[measure]} (×10⁻²)", loc="left", fontsize=10)
+        axis.set_xlabel("neighborhood radius ε", fontsize=9)
+        axis.set_xticks(RADII)
+        axis.tick_params(labelsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def figures(reports: Reports) -> dict[str, Callable[[], Figure]]:
+    return {
+        "figure3": lambda: coefficients(reports, "generated"),
+        "figure6": lambda: coefficients(reports, "forced"),
+        "figure7": lambda: figure7(reports),
+    }
+
+
+def sections(reports: Reports, throughput: Mapping[str, Any]) -> dict[str, str]:
+    """What is written into the README, by the mark where it goes."""
+    return {
+        "bearing: conditions": conditions(reports),
+        "bearing: table 3": table3(reports),
+        "bearing: figure 7": figure7_table(reports),
+        "bearing: claims": claims_table(reports),
+        "bearing: throughput": throughput_table(throughput),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    arguments = parser.parse_args()
+    reports = read_reports(REPORTS / arguments.size)
+    throughput = json.loads((REPORTS / "throughput.json").read_text())
+    for mark, text in sections(reports, throughput).items():
+        write_section(README, mark, text)
+        print(f"{text}\n")
+    for name, draw in figures(reports).items():
+        figure = draw()
+        for suffix in ("png", "svg"):
+            figure.savefig(REPORTS / f"{name}.{suffix}", dpi=130)
+    print(f"wrote {README} and the figures in {REPORTS}")
+
+
+if __name__ == "__main__":
+    main()
