@@ -127,6 +127,9 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = cells(load_config("bearing", arguments.size))
     if arguments.only:
+        unknown = set(arguments.only) - {cell["name"] for cell in chosen}
+        if unknown:
+            parser.error(f"unknown cells {', '.join(sorted(unknown))}; known: {', '.join(c['name'] for c in chosen)}")
         chosen = [cell for cell in chosen if cell["name"] in arguments.only]
     run_cells(chosen, run, arguments.out / arguments.size, arguments.jobs)
 

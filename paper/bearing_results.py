@@ -15,6 +15,7 @@ from paper.bearing import REPORTS
 from paper.runs import ROOT, SIZES, read_reports, write_section
 
 from pellucid.series import Explanation, plot_explanations
+from pellucid.series.bearing import CHANNELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,6 +143,7 @@ def conditions(reports: Reports) -> str:
     """How the numbers came about, from the reports themselves."""
     deep = reports["deep"]
     config, parts = deep["config"], deep["sequences"]
+    commits = sorted({str(report["commit"])[:12] for report in reports.values()})
     hours = sum(report["wall_seconds"] for report in reports.values()) / 3600
     return (
         f"Size `{config['size']}`, seed {config['seed']}: {sum(parts.values()):,} sequences ({config['share']:.0%} of "
@@ -149,7 +151,7 @@ def conditions(reports: Reports) -> str:
         f"{parts['test']:,} for the test; {config['epochs']} epoch{'s' if config['epochs'] > 1 else ''}, batches of "
         f"{config['batch_size']}, peak rate {config['learning_rate']:g}, width {config['width']}. "
         f"{len(reports)} cells, {hours:.1f} hours of one core in all; torch {deep['versions']['torch']}, "
-        f"commit {str(deep['commit'])[:12]}."
+        f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}."
     )
 
 
@@ -173,14 +175,13 @@ def coefficients(reports: Reports, kind: str, example: int = 0) -> Figure:
     shown = {}
     for name, cell in (("DEEP", "deep"), ("GAME", "asymmetric-1")):
         examples = reports[cell]["examples"]
-        explanation = Explanation.from_dict(examples[kind][example])
-        shown[name] = explanation if kind == "forced" else with_future(explanation, examples["future"][example])
-    return plot_explanations(shown)
+        shown[name] = with_future(Explanation.from_dict(examples[kind][example]), examples["future"][example])
+    return plot_explanations(shown, standardized=False)  # as the paper draws them
 
 
 def with_future(explanation: Explanation, future: Any) -> Explanation:
-    """The same explanation that also knows what came, to be drawn."""
-    return Explanation.from_dict({**explanation.to_dict(), "actual": future})
+    """The same explanation with the bearings' names that also knows what came, to be drawn."""
+    return Explanation.from_dict({**explanation.to_dict(), "channels": CHANNELS, "actual": future})
 
 
 def figure7(reports: Reports) -> Figure:

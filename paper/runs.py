@@ -35,10 +35,11 @@ def load_config(name: str, size: str) -> dict[str, Any]:
 
 def provenance() -> dict[str, Any]:
     """Versions, commit and machine: what is needed to repeat a run."""
+    changes = _git("status", "--porcelain", "src", "paper/*.py", "paper/*.toml")
     return {
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "src", "paper/*.py", "paper/*.toml")),
+        "uncommitted_changes": None if changes is None else bool(changes),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
 
@@ -79,7 +80,8 @@ def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], fold
         else:
             waiting.append(cell)
     start = time.monotonic()
-    origin = provenance()  # of the code that is loaded now, whatever is edited while it runs
+    # As the workers load their code once, when they start: later edits do not reach them.
+    origin = provenance()
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         futures = {pool.submit(_run_cell, run, cell, folder, origin): cell["name"] for cell in waiting}
         try:

@@ -1,10 +1,11 @@
 import json
+import math
 
 import pytest
 import torch
 from torch import nn
 
-from pellucid import InputError
+from pellucid import ConvergenceError, InputError
 from pellucid.training import Batches, train
 
 X = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
@@ -12,20 +13,44 @@ Y = X.square().sum(1, keepdim=True)
 
 
 def run(
-    folder=None, *, stop=None, resume=False, validated=True, epochs=3, patience=5, seed=3, loss_of=None, progress=False
+    folder=None,
+    *,
+    stop=None,
+    stop_validation=None,
+    resume=False,
+    validated=True,
+    epochs=3,
+    patience=5,
+    seed=3,
+    loss_of=None,
+    curve=None,
+    progress=False,
+    device="cpu",
 ):
     """Train a small network on ten batches an epoch; raise KeyboardInterrupt before batch number `stop`."""
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
-    steps = 0
+    steps = validations = 0
+    done = 0
+    if curve is not None and resume and (folder / "last.ckpt").exists():
+        done = torch.load(folder / "last.ckpt", weights_only=True)["global_step"] / 10
 
     def loss(batch):
-        nonlocal steps
+        nonlocal steps, validations
         x, y = batch
         if torch.is_grad_enabled():
             steps += 1
             if steps == stop:
                 raise KeyboardInterrupt
+        else:
+            validations += 1
+            if validations == stop_validation:
+                raise KeyboardInterrupt
+            if curve is not None:
+                return {
+                    "loss": torch.tensor(float(curve[math.ceil(done + steps / 10) - 1])),
+                    "double": torch.tensor(0.0),
+                }
         value = (network(x) - y).square().mean()
         return {"loss": value if loss_of is None else loss_of(value), "double": 2 * value}
 
@@ -41,6 +66,7 @@ def run(
         folder=folder,
         resume=resume,
         progress=progress,
+        device=device,
         checkpoint_seconds=0,
     )
     return torch.cat([p.detach().flatten() for p in network.parameters()]), history, steps
@@ -66,6 +92,64 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path):
     assert steps == 0
 
 
+CURVE = [3.0, 4, 3.5, 2, 6, 7, 8, 1]
+
+
+def curved(folder=None, **options):
+    """Ten epochs with this curve of validation losses: early stopping (patience 2) leaves the best at epoch 4."""
+    return run(folder, epochs=8, patience=3, curve=CURVE, **options)
+
+
+@pytest.mark.parametrize("stop", [11, 21, 31, 35, 41, 51, 61, 71])
+def test_early_stopping_and_the_best_epoch_survive_an_interruption(tmp_path, stop):
+    weights, history, _ = curved()
+    assert [round(record["validation_loss"], 6) for record in history] == CURVE[:7]
+    if stop <= 70:
+        with pytest.raises(KeyboardInterrupt):
+            curved(tmp_path, stop=stop)
+    else:
+        curved(tmp_path)
+    resumed, later, _ = curved(tmp_path, resume=True)
+    assert later == history
+    assert torch.equal(resumed, weights)
+
+
+def test_an_interruption_of_the_validation_repeats_it(tmp_path):
+    weights, history, _ = curved()
+    with pytest.raises(KeyboardInterrupt):
+        curved(tmp_path, stop_validation=5)
+    resumed, later, _ = curved(tmp_path, resume=True)
+    assert later == history
+    assert torch.equal(resumed, weights)
+
+
+def test_history_holds_means_over_the_items_of_an_epoch():
+    seen = []
+    history = train(
+        nn.Linear(1, 1),
+        lambda batch: {"loss": network_loss(batch, seen)},
+        Batches(lambda i: i, 10, size=4, seed=0),
+        Batches(lambda i: (i, i), 5, size=4, seed=None),
+        epochs=1,
+        learning_rate=0.1,
+        patience=1,
+        identity={},
+        progress=False,
+    )
+    assert history[0]["loss"] == pytest.approx(sum(range(10)) / 10)
+    assert history[0]["validation_loss"] == pytest.approx(2.0)
+
+
+def network_loss(batch, seen):
+    values = batch[0] if isinstance(batch, list | tuple) else batch
+    return values.float().mean().requires_grad_()
+
+
+def test_devices_that_are_not_here_are_refused():
+    with pytest.raises(InputError, match='`device` must be one that is here. Got .banana.*Use "auto" or "cpu"'):
+        run(device="banana")
+
+
 def test_the_best_epoch_is_kept_and_training_stops_early():
     worse = iter(range(10_000))
     # The validation loss grows with every call, so the first epoch stays the best.
@@ -78,7 +162,7 @@ def test_the_best_epoch_is_kept_and_training_stops_early():
 
 def test_a_folder_belongs_to_one_run(tmp_path):
     run(tmp_path, epochs=1)
-    with pytest.raises(InputError, match="must hold no checkpoint.*go on from it with `resume=True`"):
+    with pytest.raises(InputError, match="must hold no other run.*go on from it with `resume=True`"):
         run(tmp_path)
     with pytest.raises(InputError, match="Got another `seed`: 4 instead of 3; restore it, or start anew"):
         run(tmp_path, seed=4, resume=True)
@@ -87,7 +171,7 @@ def test_a_folder_belongs_to_one_run(tmp_path):
 
 def test_checkpoints_hold_plain_values_only(tmp_path):
     run(tmp_path, epochs=1)
-    for name in ("last.ckpt", "best.ckpt"):
+    for name in ("last.ckpt", "result.ckpt"):
         torch.load(tmp_path / name, weights_only=True)
     assert not list(tmp_path.glob("*.draft"))
 
@@ -97,23 +181,38 @@ def test_a_checkpoint_with_code_in_it_is_not_run(tmp_path):
         def __reduce__(self):
             return (pytest.fail, ("code from a checkpoint was run",))
 
-    run(tmp_path, epochs=1)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, stop=5)
     torch.save({"state_dict": Evil()}, tmp_path / "last.ckpt")
     with pytest.raises(Exception, match="[Ww]eights.only"):
         run(tmp_path, resume=True)
+    run(tmp_path / "finished")
+    torch.save({"state_dict": Evil()}, tmp_path / "finished" / "result.ckpt")
+    with pytest.raises(Exception, match="[Ww]eights.only"):
+        run(tmp_path / "finished", resume=True)
 
 
 def test_batches_are_a_new_permutation_every_epoch():
     batches = Batches(lambda i: i, 10, size=4, seed=0)
     assert len(batches) == 3
     first, second = (list(batches) for _ in range(2))
-    assert [len(batch) for batch in first] == [4, 4, 2]
-    assert sorted(torch.cat(first).tolist()) == list(range(10))
-    assert torch.cat(first).tolist() != torch.cat(second).tolist()
+    assert [count for _, count in first] == [4, 4, 2]
+    assert sorted(items(first)) == list(range(10))
+    assert items(first) != items(second)
     again = Batches(lambda i: i, 10, size=4, seed=0)
     again.load_state_dict({"epoch": 1, "position": 1})
-    assert torch.equal(torch.cat(list(again)), torch.cat(second[1:]))
-    assert torch.cat(list(Batches(lambda i: i, 5, size=2, seed=None))).tolist() == list(range(5))
+    assert items(again) == items(second[1:])
+    assert items(Batches(lambda i: i, 5, size=2, seed=None)) == list(range(5))
+
+
+def items(batches):
+    return torch.cat([batch for batch, _ in batches]).tolist()
+
+
+def test_a_loss_that_is_no_longer_finite_is_reported():
+    worse = iter(range(10_000))
+    with pytest.raises(ConvergenceError, match="must stay finite. Got nan at step 3; lower the learning rate"):
+        run(loss_of=lambda value: value * (float("nan") if next(worse) == 2 else 1))
 
 
 def test_progress_is_shown(capfd):

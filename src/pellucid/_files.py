@@ -13,11 +13,8 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("pellucid"))
 
 
-def find_data(*names: str) -> Path | None:
-    """The first of these files or folders that exists in `$PELLUCID_DATA` or in the cache."""
+def find_data(name: str) -> Path | None:
+    """A file or folder of this name in `$PELLUCID_DATA`, or else in the cache."""
     given = os.environ.get("PELLUCID_DATA")
-    for folder in [*([Path(given)] if given else []), cache_folder()]:
-        for name in names:
-            if (folder / name).exists():
-                return folder / name
-    return None
+    places = [folder / name for folder in [*([Path(given)] if given else []), cache_folder()]]
+    return next((place for place in places if place.exists()), None)

@@ -20,11 +20,12 @@ from typing import Any, TypeAlias
 
 import lightning.pytorch as lightning
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from pellucid.errors import InputError
+from pellucid.errors import ConvergenceError, InputError
 
 Loss: TypeAlias = Callable[[Any], Mapping[str, Tensor]]
 """From a batch to named numbers: "loss" is minimised, the others are only shown."""
@@ -35,7 +36,7 @@ class Batches:
 
     Parameters
     ----------
-    take : from the indices of a batch to the batch.
+    take : from the indices of a batch to the batch. Every batch comes with the number of its items.
     count : the number of items.
     size : items in a batch; the last one of an epoch may be smaller.
     seed : of the order; None keeps the items in order.
@@ -55,7 +56,7 @@ class Batches:
     def __len__(self) -> int:
         return (self.count + self.size - 1) // self.size
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
         if self.position == len(self):  # the epoch before has come to its end
             self.epoch, self.position = self.epoch + 1, 0
         if self.seed is None:
@@ -66,7 +67,7 @@ class Batches:
         for batch in order.split(self.size)[self.position :]:
             # Counted before it is handed out: a checkpoint is written after the batch has been learned from.
             self.position += 1
-            yield self.take(batch)
+            yield self.take(batch), len(batch)
 
 
 class _Module(lightning.LightningModule):
@@ -77,14 +78,20 @@ class _Module(lightning.LightningModule):
         self.network, self.loss = network, loss
         self.learning_rate, self.steps = learning_rate, steps
 
-    def training_step(self, batch: Any) -> Tensor:
-        terms = self.loss(batch)
-        self.log_dict({name: value.detach() for name, value in terms.items()})
+    def training_step(self, counted: tuple[Any, int]) -> Tensor:
+        batch, self.count = counted
+        self.terms = terms = self.loss(batch)
+        if not terms["loss"].isfinite():
+            raise ConvergenceError(
+                f"The loss must stay finite. Got {terms['loss'].item():g} at step {self.global_step + 1}; lower the "
+                "learning rate, and leave out outputs that follow exactly from others."
+            )
         return terms["loss"]
 
-    def validation_step(self, batch: Any) -> None:
+    def validation_step(self, counted: tuple[Any, int]) -> None:
+        batch, count = counted
         terms = self.loss(batch)
-        self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=len(batch))
+        self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=count)
 
     def configure_optimizers(self) -> Any:
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
@@ -114,7 +121,9 @@ class _Keeper(Callback):
         self.written = time.monotonic()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        if time.monotonic() - self.written >= self.seconds:
+        # Not after an epoch's last batch: a run that went on from there would skip the epoch's validation.
+        ended = self.batches.position == len(self.batches)
+        if not ended and time.monotonic() - self.written >= self.seconds:
             self.save(trainer)
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -128,9 +137,10 @@ class _Progress(Callback):
         total = int(trainer.num_training_batches) * (trainer.max_epochs or 0)
         self.bar = tqdm(total=total, initial=trainer.global_step, unit="step", dynamic_ncols=True)
 
-    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        names = ("loss", "validation_loss")
-        losses = {name: f"{float(v):.4g}" for name in names if (v := trainer.callback_metrics.get(name)) is not None}
+    def on_train_batch_end(self, trainer: lightning.Trainer, module: _Module, *_: Any) -> None:  # type: ignore[override]
+        losses = {"loss": f"{module.terms['loss'].item():.4g}"}
+        if (value := trainer.callback_metrics.get("validation_loss")) is not None:
+            losses["validation_loss"] = f"{float(value):.4g}"
         self.bar.set_description(f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}", refresh=False)
         self.bar.set_postfix(losses, refresh=False)
         self.bar.update(trainer.global_step - self.bar.n)
@@ -144,20 +154,29 @@ class _Progress(Callback):
 
 
 class _History(Callback):
-    """Keeps the numbers of every epoch, across interruptions too."""
+    """Keeps the numbers of every epoch, each a mean over the epoch's items; across interruptions too."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
+        self.sums: dict[str, float] = {}
+        self.items = 0
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, module: _Module, *_: Any) -> None:  # type: ignore[override]
+        self.items += module.count
+        for name, value in module.terms.items():
+            self.sums[name] = self.sums.get(name, 0.0) + module.count * value.item()
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        numbers = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        self.epochs.append({"epoch": trainer.current_epoch + 1, **numbers})
+        means = {name: total / self.items for name, total in self.sums.items()}
+        validated = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        self.epochs.append({"epoch": trainer.current_epoch + 1, **means, **validated})
+        self.sums, self.items = {}, 0
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs}
+        return {"epochs": self.epochs, "sums": self.sums, "items": self.items}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.epochs = state["epochs"]
+        self.epochs, self.sums, self.items = state["epochs"], state["sums"], state["items"]
 
 
 def train(
@@ -191,36 +210,52 @@ def train(
     checkpoint_seconds : a checkpoint is written about this often, and at the end of every epoch.
     """
     with _folder(folder) as home, _quiet():
-        last = home / "last.ckpt"
-        _claim(home, last, identity, resume)
-        module = _Module(network.train(), loss, learning_rate, epochs * len(batches))
-        history = _History()
-        callbacks: list[Callback] = [history, _Keeper(last, batches, checkpoint_seconds)]
-        if progress:
-            callbacks.append(_Progress())
-        if validation is not None:
-            callbacks.append(EarlyStopping("validation_loss", patience=patience))
-            callbacks.append(
-                ModelCheckpoint(home, filename="best", monitor="validation_loss", enable_version_counter=False)
-            )
-        trainer = lightning.Trainer(
+        last, result, finished = home / "last.ckpt", home / "result.ckpt", home / "history.json"
+        _claim(home, identity, resume)
+        if not (resume and finished.exists()):
+            module = _Module(network.train(), loss, learning_rate, epochs * len(batches))
+            history = _History()
+            callbacks: list[Callback] = [history, _Keeper(last, batches, checkpoint_seconds)]
+            if progress:
+                callbacks.append(_Progress())
+            if validation is not None:
+                # Both must have judged an epoch before its checkpoint is written.
+                callbacks.append(EarlyStopping("validation_loss", patience=patience, check_on_train_epoch_end=False))
+                callbacks.append(
+                    ModelCheckpoint(
+                        home,
+                        filename="best",
+                        monitor="validation_loss",
+                        enable_version_counter=False,
+                        save_on_train_epoch_end=False,
+                    )
+                )
+            trainer = _trainer(device, epochs, callbacks)
+            _run(trainer, module, batches, validation, last if resume and last.exists() else None)
+            os.replace(home / "best.ckpt" if validation is not None else last, result)
+            finished.write_text(json.dumps(history.epochs) + "\n")
+        state = torch.load(result, map_location="cpu", weights_only=True)["state_dict"]
+        network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
+        network.cpu().eval()
+        epochs_done: list[dict[str, float]] = json.loads(finished.read_text())
+        return epochs_done
+
+
+def _trainer(device: str, epochs: int, callbacks: list[Callback]) -> lightning.Trainer:
+    try:
+        return lightning.Trainer(
             accelerator=device,
             devices=1,
             max_epochs=epochs,
             callbacks=callbacks,
             gradient_clip_val=1.0,
             logger=False,
-            enable_checkpointing=validation is not None,
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
         )
-        _run(trainer, module, batches, validation, last if resume and last.exists() else None)
-        if validation is not None:
-            state = torch.load(home / "best.ckpt", map_location="cpu", weights_only=True)["state_dict"]
-            network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
-        network.cpu().eval()
-        return history.epochs
+    except (MisconfigurationException, ValueError) as error:
+        raise InputError(f'`device` must be one that is here. Got {device!r}: {error} Use "auto" or "cpu".') from None
 
 
 def _run(
@@ -237,15 +272,15 @@ def _run(
             signal.signal(signal.SIGINT, handler)
 
 
-def _claim(home: Path, last: Path, identity: Mapping[str, Any], resume: bool) -> None:
+def _claim(home: Path, identity: Mapping[str, Any], resume: bool) -> None:
     """Refuse to mix two runs in one folder, or to go on with other settings or data."""
     record = home / "identity.json"
-    if last.exists() and not resume:
+    if record.exists() and not resume:
         raise InputError(
-            f"The folder of a new run must hold no checkpoint. Got {last}; go on from it with `resume=True`, or "
+            f"The folder of a new run must hold no other run. Got {home}; go on from it with `resume=True`, or "
             "choose another folder."
         )
-    if last.exists() and record.exists():
+    if record.exists():
         before, now = json.loads(record.read_text()), json.loads(json.dumps(identity))
         changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         if changed:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from textwrap import dedent
 
 import numpy as np
@@ -16,7 +17,7 @@ def explanation():
     parameters[1, :, 0] = [0.5, 0.75, 0.1, -0.25, 0]
     parameters[1, 0, 1] = 2
     return Explanation(
-        channels=("left", "<b>$right"),
+        channels=("left", "$<b>right$"),
         order=2,
         radius=1,
         context=np.arange(6.0).reshape(3, 2),
@@ -37,12 +38,33 @@ def test_it_prints_as_a_table(explanation):
     assert str(explanation) == dedent(
         """\
         Channel 'left' and the law that it follows:
-        step  forecast   sd  witness  offset  left[t]  <b>$right[t]  left[t-1]  <b>$right[t-1]
-           1         1  0.5        1   0.500    1.000         0.000     -0.250           0.000
-           2         3  0.2      3.3   0.500    0.750         0.100     -0.250           0.000
-        deviation 0.25 (rms over all channels and steps; the forecast itself moves by 1)
-        variation 2.35 (mean change of the parameters from step to step)"""
+        step  forecast   sd  witness  offset  left[t]  $<b>right$[t]  left[t-1]  $<b>right$[t-1]
+           1         1  0.5        1     0.5        1              0      -0.25                0
+           2         3  0.2      3.3     0.5     0.75            0.1      -0.25                0
+        deviation from the law, rms over the steps (and relative to how much the forecast moves):
+          left 0.212 (21%), $<b>right$ 0.283 (28%)
+        variation 2.35: mean change of all parameters from step to step"""
     )
+
+
+def test_the_weaker_parameters_are_left_out_of_wide_tables(explanation):
+    lines = explanation.table(columns=3).splitlines()
+    assert lines[0].split()[4:] == ["offset", "left[t]", "left[t-1]"]
+    assert lines[-1] == "... and 2 weaker parameters; `table(columns=None)` shows all"
+
+
+def test_standardized_parameters_are_those_of_standardized_values(explanation):
+    rescaled = replace(explanation, shift=np.array([10.0, -1]), scale=np.array([2.0, 0.5]))
+    law, lags = rescaled[1], np.array([[3.0, 1, 4, 1]])
+    z = (lags - [10, -1, 10, -1]) / [2, 0.5, 2, 0.5]
+    found = rescaled.standardized[1, 0] + z[0] @ rescaled.standardized[1, 1:]
+    np.testing.assert_allclose([10, -1] + found * [2, 0.5], law(lags)[0])
+    np.testing.assert_array_equal(explanation.standardized, explanation.parameters)
+
+
+def test_a_single_step_prints_without_a_variation(explanation):
+    cut = {name: getattr(explanation, name)[:1] for name in ("mean", "covariance", "parameters", "witnessed", "fit")}
+    assert "variation" not in str(replace(explanation, **cut))
 
 
 def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
@@ -57,7 +79,7 @@ def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
 def test_json_holds_everything(explanation, tmp_path):
     explanation.to_json(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text())
-    assert content["names"] == ["offset", "left[t]", "<b>$right[t]", "left[t-1]", "<b>$right[t-1]"]
+    assert content["names"] == ["offset", "left[t]", "$<b>right$[t]", "left[t-1]", "$<b>right$[t-1]"]
     again = Explanation.from_dict(content)
     assert str(again) == str(explanation)
     np.testing.assert_array_equal(again.covariance, explanation.covariance)
@@ -70,19 +92,20 @@ def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,offset,left[t]")
     assert lines[1] == "1,left,1.0,0.5,1.0,0.0,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
-    assert lines[4].startswith("2,<b>$right,4.0,3.0,3.6,0.3999")
+    assert lines[4].startswith("2,$<b>right$,4.0,3.0,3.6,0.3999")
 
 
 def test_channels_go_by_name_or_place(explanation):
-    assert explanation.table("<b>$right") == explanation.table(1) == explanation.table(-1)
+    assert explanation.table("$<b>right$") == explanation.table(1) == explanation.table(-1)
     with pytest.raises(InputError, match="must be one of left, .* Got 'middle'"):
         explanation.table("middle")
+    assert explanation.table(np.int64(1)) == explanation.table(1)
     with pytest.raises(InputError, match="Got 2"):
         explanation.plot(2)
 
 
 def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
-    figure = plot_explanations({"DEEP": explanation, "GAME": explanation}, "<b>$right")
+    figure = plot_explanations({"DEEP": explanation, "GAME": explanation}, "$<b>right$")
     left, first, second = figure.axes[:3]
     for axis in (first, second):
         np.testing.assert_array_equal(axis.images[0].get_array(), explanation.parameters[:, :, 1].T)
@@ -91,5 +114,10 @@ def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
     figure.savefig(tmp_path / "a.svg")
     figure.savefig(tmp_path / "a.png")
     assert "<b>" not in (tmp_path / "a.svg").read_text()
+    assert left.get_title("left") == r"\$<b>right\$"
+    odd = plot_explanations({"_one": explanation, "$two$": explanation})
+    odd.savefig(tmp_path / "b.svg")
+    assert [text.get_text() for text in odd.legends[0].get_texts()][1] == " _one"
+    assert odd.axes[2].get_title("left").startswith(r"\$two\$:")
     with pytest.raises(InputError, match="at least one explanation"):
         plot_explanations({})

@@ -32,6 +32,39 @@ def test_one_column_quotes_marks_and_other_line_ends(tmp_path):
     assert read(path).channels == ("a, b", "c")
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("bearing 1\n1\n2\n", ["bearing 1"]),
+        ('"left wheel" "right wheel"\n1 2\n3 4\n', ["left wheel", "right wheel"]),
+        ("x, y\n1, 2\n3, 4\n", ["x", "y"]),
+        ("# left,right\n1,2\n3,4\n", ["left", "right"]),
+        ("# left right\n1 2\n3 4\n", ["left", "right"]),
+        ('"a; b",c\n1,2\n3,4\n', ["a; b", "c"]),
+        ("x,y\r1,2\r3,4\r", ["x", "y"]),
+        ("\n\nx,y\n1,2\n3,4", ["x", "y"]),
+        ("  1  2\n  3  4\n", ["channel 1", "channel 2"]),
+    ],
+)
+def test_names_as_people_and_programs_write_them(tmp_path, text, names):
+    result = read(write(tmp_path / "a.txt", text))
+    assert list(result.channels) == names
+    assert len(result.values[0]) == 2
+
+
+def test_other_encodings(tmp_path):
+    (tmp_path / "a.csv").write_bytes("\u00b0C,x\n1,2\n3,4\n".encode("latin-1"))
+    assert read(tmp_path / "a.csv").channels == ("\u00b0C", "x")
+
+
+def test_a_line_of_names_may_be_declared(tmp_path):
+    path = write(tmp_path / "a.csv", "0,1\n5,6\n7,8\n")
+    assert read(path, header=True).channels == ("0", "1")
+    np.testing.assert_array_equal(read(path, header=False).values[0], [[0, 1], [5, 6], [7, 8]])
+    with pytest.raises(InputError, match='`decimal` must be "." or ",". Got \',,\''):
+        read(path, decimal=",,")
+
+
 def test_decimal_commas(tmp_path):
     path = write(tmp_path / "a.csv", "x;y\n1,5;2\n2,5;3\n")
     np.testing.assert_array_equal(read(path, decimal=",").values[0], [[1.5, 2], [2.5, 3]])
@@ -84,8 +117,18 @@ def test_chosen_columns_leave_out_times(tmp_path):
         ("1,2\n3,NA\n5,6\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
         ("x,y\n1,2\n3,oops\n", "must be a number. Got 'oops' in a.csv, column 'y', row 3"),
         ("x,y\n1,2\n3\n", "same number of cells in every row.*Expected 2 columns, got 1"),
-        ("x,y\n1,2\n\n3,4\n", "a.csv must have the same number of cells|empty cell in a.csv, column '.', row 3"),
-        ("x,y\n1,2\n1,3\n", "must vary. Got 1.0 in all rows of column 'x' of a.csv, rows 1 to 2"),
+        ("x,y\n1,2\n\n3,4\n", "Got an empty cell in a.csv, column 'x', row 3"),
+        ("x,y\n1,2\n3,inf\n", "Got inf in a.csv, column 'y', row 3"),
+        ("\n\nx,y\n1,2\n3,oops\n", "Got 'oops' in a.csv, column 'y', row 5"),
+        ("1,\n2,3\n4,5\n", "Got an empty cell in a.csv, column 'channel 2', row 1"),
+        ("1,NA\n2,3\n4,5\n", "Got an empty cell in a.csv, column 'channel 2', row 1"),
+        ("\t2\n2\t3\n", "Got an empty cell in a.csv, column 'channel 1', row 1"),
+        ("1\t2\n3\t\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
+        (",x,y\n0,1,2\n1,3,4\n", "must have a name. Got none for column 1; name it, or leave it out.*`index=False`"),
+        ("0,1\n5,6\n7,8\n", "either names or numbers. Got 0, 1, which may be both.*`header=True`"),
+        ("9:00,1\n9:01,2\n", "either names or numbers. Got both, 9:00, 1.*`header=True` or `header=False`"),
+        ("x,x\n1,2\n3,4\n", "different names. Got 'x' twice"),
+        ("x;y\n1,5;2\n2,5;3\n", "Got '1,5' in a.csv, column 'x', row 2.*with `decimal=','`"),
         ("x,y\n", "a.csv must have rows of numbers. Got a line of names only"),
     ],
 )
@@ -109,6 +152,14 @@ def test_bad_files_are_refused(tmp_path):
     np.savez(tmp_path / "c.npz", a=np.zeros((3, 2)), b=np.zeros((3, 2)))
     with pytest.raises(InputError, match="c.npz must hold an array `x`.*Got a float64 \\(3, 2\\), b"):
         read(tmp_path / "c.npz")
+    np.save(tmp_path / "e.npy", np.zeros(3))
+    with pytest.raises(
+        InputError, match="Got x float64 \\(3,\\); save such an array, a single channel as \\(time, 1\\)"
+    ):
+        read(tmp_path / "e.npy")
+    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(InputError, match="f.npz must be a file of plain NumPy arrays"):
+        read(tmp_path / "f.npz")
     np.savez(tmp_path / "d.npz", x=np.zeros((3, 2)), channels=["one"])
     with pytest.raises(InputError, match="must name the 2 channels of `x`. Got 1"):
         read(tmp_path / "d.npz")
@@ -147,4 +198,14 @@ def test_other_bearing_data_are_told_apart(tmp_path, monkeypatch):
     (tmp_path / "bearing").mkdir()
     np.savez(tmp_path / "bearing" / "ims_set2_milli_i16.npz", x=np.zeros((1, 2, 4), np.int16), names=["a"])
     with pytest.raises(InputError, match="must be those published.*Got \\(1, 2, 4\\)"):
+        load_bearing()
+
+
+def test_a_damaged_folder_is_told_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
+    monkeypatch.setattr("pellucid._files.cache_folder", lambda: tmp_path / "cache")
+    (tmp_path / "bearing" / "2nd_test").mkdir(parents=True)
+    write(tmp_path / "bearing" / "2nd_test" / "a", "0.1\t0.2\t0.3\t0.4\n" * 3)
+    write(tmp_path / "bearing" / "2nd_test" / "b", "0.1\t0.2\t0.3\t0.4\n" * 2)
+    with pytest.raises(InputError, match="must be those published.*Got \\(5, 4\\)"):
         load_bearing()

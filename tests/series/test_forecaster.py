@@ -210,7 +210,9 @@ def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
     assert resumed.history_ == uninterrupted.history_
     with pytest.raises(InputError, match="another `radius`: 3 instead of 2; restore it"):
         Forecaster(**{**SMALL, "radius": 3}).fit(RIG, progress=False, folder=tmp_path, resume=True)
-    with pytest.raises(InputError, match="another `data`"):
+    with pytest.raises(InputError, match="another `scaling`"):
+        Forecaster(**SMALL).fit(2 * RIG.values[0], progress=False, folder=tmp_path, resume=True)
+    with pytest.raises(InputError, match="another `.*`"):
         Forecaster(**SMALL).fit(
             RIG.values[0] + 1e-3 * np.sin(RIG.values[0]), progress=False, folder=tmp_path, resume=True
         )
@@ -227,13 +229,103 @@ def test_a_saved_forecaster_comes_back(trained, tmp_path):
     assert {path.name for path in (tmp_path / "model").iterdir()} == {"forecaster.json", "network.safetensors"}
 
 
-def test_other_folders_are_not_loaded(trained, tmp_path):
-    with pytest.raises(InputError, match="without forecaster.json; pass the folder that `save` wrote"):
-        Forecaster.load(tmp_path)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: {**c, "format": 99}, "format must be 1. Got 99, written by Pellucid"),
+        (lambda c: {**c, "scale": [1.0]}, "shift and scale are not 3 numbers each"),
+        (lambda c: {**c, "scale": [0.0, 1, 1]}, "the latter positive"),
+        (lambda c: {**c, "settings": {**c["settings"], "width": 9}}, "size mismatch"),
+        (lambda c: {**c, "settings": {**c["settings"], "colour": 1}}, "colour"),
+        (lambda c: {k: v for k, v in c.items() if k != "shift"}, "where something is not: 'shift'"),
+        (lambda c: [c], "must be as they were saved"),
+    ],
+)
+def test_damaged_models_are_not_loaded(trained, tmp_path, change, message):
     trained.save(tmp_path)
     content = json.loads((tmp_path / "forecaster.json").read_text())
-    (tmp_path / "forecaster.json").write_text(json.dumps({**content, "format": 99}))
-    with pytest.raises(InputError, match="format must be 1. Got 99, written by Pellucid"):
+    (tmp_path / "forecaster.json").write_text(json.dumps(change(content)))
+    with pytest.raises(InputError, match=message):
+        Forecaster.load(tmp_path)
+
+
+def test_broken_files_are_not_loaded(trained, tmp_path):
+    trained.save(tmp_path)
+    (tmp_path / "network.safetensors").write_bytes(b"no weights")
+    with pytest.raises(InputError, match="must be as they were saved"):
+        Forecaster.load(tmp_path)
+    with pytest.raises(InputError, match="which is a file"):
+        trained.save(tmp_path / "forecaster.json")
+
+
+def test_a_refused_or_interrupted_fit_leaves_the_model_as_it_was(tmp_path, monkeypatch):
+    model = Forecaster(**SMALL)
+    monkeypatch.setattr(Forecaster, "_loss", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(RIG, progress=False)
+    with pytest.raises(InputError, match="must be trained first"):
+        model.save(tmp_path)
+    monkeypatch.undo()
+    model.fit(RIG, progress=False)
+    before = model.forecast(RIG.values[0][:12]).mean
+    monkeypatch.setattr(Forecaster, "_loss", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(RIG.values[0] * 2, progress=False)
+    np.testing.assert_array_equal(model.forecast(RIG.values[0][:12]).mean, before)
+
+
+def interrupt(self, batch):
+    raise KeyboardInterrupt
+
+
+def test_a_channel_may_rest_while_it_is_not_learned_from(trained):
+    data = RIG.values[0][:60].copy()
+    data[:, 1] = data[0, 1]
+    assert trained.evaluate(data).sequences == 3
+    resting = pyarrow.table({name: data[:, i] for i, name in enumerate(RIG.channels)})
+    np.testing.assert_array_equal(trained.forecast(resting).mean, trained.forecast(data).mean)
+    with pytest.raises(InputError, match="must vary. Got .* in column 'channel 2', rows 1 to 60 of the array"):
+        fit(data)
+
+
+def test_a_channel_that_rests_wherever_it_is_learned_from_is_refused():
+    data = np.stack([np.sin(np.arange(36.0)), np.full(36, 0.1)], axis=1)
+    data[:18, 1] = np.arange(18)  # one of two pieces moves; it is the one held out with one of these seeds
+    messages = []
+    for seed in range(6):
+        try:
+            fit(data, seed=seed)
+        except InputError as error:
+            messages.append(str(error))
+    assert 0 < len(messages) < 6
+    assert all("Got 0.1 in column 'channel 2', rows 1 to 18 of the array (rows 19 to 36)" in text for text in messages)
+
+
+def test_settings_of_numpy_are_settings():
+    data = RIG.values[0]
+    model = fit(data, horizon=np.int64(6), weight=np.float32(1), channels=np.int64(3), seed=np.int32(0))
+    assert type(model.horizon) is int
+    assert type(model.weight) is float
+    assert model.channels == 3
+
+
+def test_a_single_channel_may_be_given_by_name(tmp_path):
+    model = fit(RIG, channels="bearing 2")
+    model.save(tmp_path)
+    again = Forecaster.load(tmp_path)
+    assert again.channels == model.channels == ("bearing 2",)
+    again.fit(RIG, progress=False)
+
+
+def test_the_smallest_of_everything():
+    model = fit(RIG, horizon=1, order=1, radius=0, context=1, channels=["bearing 1"], batch_size=10_000)
+    explanation = model.explain(RIG.values[0][:5, :1])
+    assert str(explanation).count("\n") == 4
+    assert model.evaluate(RIG).variation == 0
+
+
+def test_other_folders_are_not_loaded(trained, tmp_path):
+    with pytest.raises(InputError, match="without forecaster.json; pass the folder that `save` wrote"):
         Forecaster.load(tmp_path)
 
 
@@ -244,6 +336,10 @@ def test_other_folders_are_not_loaded(trained, tmp_path):
         ({"horizon": 0}, "`horizon` must be a whole number >= 1. Got 0"),
         ({"context": 1, "order": 2}, "`context` must be a whole number >= 2. Got 1"),
         ({"weight": -1}, "`weight` of Forecaster must be a finite number >= 0. Got -1"),
+        ({"scale": "no"}, "`scale` of Forecaster must be True or False. Got 'no'"),
+        ({"channels": []}, "must name at least one channel"),
+        ({"channels": True}, "`channels` must be a whole number >= 1. Got True"),
+        ({"seed": 2**40}, "`seed` must be a whole number between 0 and 2147483647"),
         ({"radius": 1.5}, "`radius` must be a whole number >= 0. Got 1.5"),
     ],
 )
@@ -270,6 +366,11 @@ def test_bad_calls_are_refused(trained):
         InputError, match="at least two sequences of 18 rows.*Got 1; record more, or set `validation=0`"
     ):
         fit(data[:20])
+    with pytest.raises(InputError, match="must hold real numbers. Got complex128"):
+        trained.forecast(data[:20].astype(complex))
+    with pytest.raises(InputError, match=r"Got \(0, 20, 3\)"):
+        trained.forecast(np.zeros((0, 20, 3)))
+    trained.forecast(data[:20][::-1])
     with pytest.raises(InputError, match=r"`validation` must be a share in \[0, 1\), or data. Got 1.5"):
         fit_with(validation=1.5)
     with pytest.raises(InputError, match=r"at least context \+ horizon = 36 rows. Got 20 in the array"):

@@ -91,7 +91,17 @@ def test_sequences_may_overlap():
         (pyarrow.table({"a": [1.0, None]}), None, "Got an empty cell in the table, column 'a', row 2"),
         (np.array([[1.0, 2], [3, np.nan]]), None, "Got nan in the array, column 'channel 2', row 2"),
         (np.array([[1.0, 2], [3, np.inf]]), None, "Got inf in the array"),
-        (np.array([[1.0, 2], [3, 2]]), None, "must vary. Got 2.0 in all rows of column 'channel 2' of the array"),
+        (np.ma.masked_equal([[1.0, 2], [3, 4]], 4), None, "Got nan in the array, column 'channel 2', row 2"),
+        (frame(a=[1.0, None]), None, "Got nan in the table, column 'a', row 2"),
+        (frame(a=[True, False]), None, "Got 'True' in the table, column 'a', row 1"),
+        ([[1.0, 2], [3]], None, "must be tables of numbers.*Got one that is not"),
+        (table(), [], "must name at least one channel"),
+        (pyarrow.table([[1.0], [2.0]], names=["x", "x"]), ["x"], "different names. Got 'x' twice in the table"),
+        (
+            [frame(x=[1, 2], y=[3, 4]), frame(y=[1, 2], x=[3, 4])],
+            None,
+            "same channels. Got y, x at place 1 .* after x, y",
+        ),
     ],
 )
 def test_bad_data_are_refused_by_name_and_row(data, channels, message):
@@ -99,11 +109,30 @@ def test_bad_data_are_refused_by_name_and_row(data, channels, message):
         recordings(data, channels)
 
 
-def test_a_channel_may_rest_in_one_recording_but_not_in_all():
+def test_a_channel_may_rest_in_one_recording_but_not_in_all_to_be_learned():
     moving, resting = np.array([[1.0], [2.0]]), np.array([[5.0], [5.0]])
-    assert len(recordings([moving, resting])) == 2
-    with pytest.raises(InputError, match="Got 5.0 in all rows of column 'channel 1' of recording 0 and all others"):
-        recordings([resting, resting])
+    recordings([moving, resting]).require_variation()
+    message = (
+        "must vary. Got 5 in column 'channel 1', rows 1 to 2 of recording 0 and of all others; leave that channel out"
+    )
+    with pytest.raises(InputError, match=message):
+        recordings([resting, resting]).require_variation()
+
+
+def test_lists_of_files_tables_and_recordings_keep_their_names(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    mixed = recordings([tmp_path / "a.csv", frame(x=[5, 6], y=[7, 8]), recordings(table(3), ["x", "y"])], ["y"])
+    assert mixed.channels == ("y",)
+    assert [len(part) for part in mixed.values] == [2, 2, 3]
+    assert mixed.sources[0] == "a.csv (at place 0 of the list)"
+
+
+def test_one_or_several_recordings_can_be_taken_out():
+    rig = simulate_rig(rows=20, files=3)
+    assert rig[-1].sources == rig.sources[-1:]
+    assert rig[1].sources == rig.sources[1:2]
+    assert rig[:2].sources == rig.sources[:2]
+    assert rig.select("bearing 2").channels == ("bearing 2",)
 
 
 def test_short_recordings_are_named():

@@ -28,7 +28,7 @@ def load_bearing() -> Recordings:
     `bearing/ims_set2_milli_i16.npz` that the first reading of the folder leaves in the cache. The samples are
     compared with a checksum.
     """
-    path = find_data(_PACKED, _FOLDER)
+    path = find_data(_PACKED) or find_data(_FOLDER)
     if path is None:
         raise InputError(
             f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {_FOLDER} or {_PACKED}. Got "
@@ -36,12 +36,13 @@ def load_bearing() -> Recordings:
             "download."
         )
     if path.is_dir():
-        source = read(path)
-        thousandths = np.round(np.stack(source.values) * 1000).astype(np.int16)
+        source = read(path, header=False)
+        same = len({table.shape for table in source.values}) == 1
+        thousandths = np.round((np.stack if same else np.concatenate)(source.values) * 1000).astype(np.int16)
         names = np.array(source.sources)
     else:
         with np.load(path, allow_pickle=False) as content:
-            thousandths, names = content["x"], content["names"]
+            thousandths, names = (content.get(name, np.empty(0)) for name in ("x", "names"))
     found = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
     if thousandths.shape != SHAPE or found != SHA256:
         raise InputError(
@@ -51,6 +52,8 @@ def load_bearing() -> Recordings:
     if path.is_dir():
         packed = cache_folder() / _PACKED
         packed.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(packed, x=thousandths, names=names)
+        draft = packed.with_name(f"draft-{packed.name}")
+        np.savez_compressed(draft, x=thousandths, names=names)
+        draft.replace(packed)
     values = thousandths.astype(np.float32) / 1000
     return Recordings(values=tuple(values), channels=CHANNELS, sources=tuple(str(name) for name in names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import operator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -18,6 +19,11 @@ from pellucid.witnesses.linear import LinearWitness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual")
+# Channels that a summary names, and parameters that a table shows.
+_CHANNELS = 6
+_COLUMNS = 12
 
 
 @final
@@ -43,7 +49,11 @@ class Explanation:
     witnessed: np.ndarray = field(repr=False)
     """(H, c) what each step's witness says at that step."""
     fit: np.ndarray = field(repr=False)
-    """(H,) root mean squared error between witness and predictor over the steps within the radius."""
+    """(H,) root mean squared error between witness and predictor over the channels and the steps within the radius."""
+    shift: np.ndarray | None = field(default=None, repr=False)
+    """(c,) the mean of each channel in the training data."""
+    scale: np.ndarray | None = field(default=None, repr=False)
+    """(c,) the standard deviation of each channel in the training data."""
     actual: np.ndarray | None = field(default=None, repr=False)
     """(H, c) what really came, where the steps were predicted from it (teacher forcing)."""
 
@@ -58,6 +68,19 @@ class Explanation:
         return np.asarray(np.abs(np.diff(self.parameters, axis=0)).sum((1, 2)))
 
     @property
+    def standardized(self) -> np.ndarray:
+        """The parameters in units of each channel's standard deviation around its mean, comparable across channels.
+
+        In the units of the data, where the training data's mean and deviation are not known.
+        """
+        if self.shift is None or self.scale is None:
+            return self.parameters
+        lag_shift, lag_scale = (np.tile(v, self.order) for v in (self.shift, self.scale))
+        weights = self.parameters[:, 1:] * lag_scale[:, None] / self.scale
+        offset = (self.parameters[:, 0] + lag_shift @ self.parameters[:, 1:] - self.shift) / self.scale
+        return np.concatenate([offset[:, None], weights], axis=1)
+
+    @property
     def names(self) -> list[str]:
         """Names of the parameters: "offset" for theta_0, then the lags."""
         return ["offset", *lag_names(self.channels, order=self.order)]
@@ -69,18 +92,18 @@ class Explanation:
         """The law of one step, from 0; print it to read it, call it with the lags to evaluate it."""
         steps = range(len(self))
         try:
-            step = steps[step]
+            place = steps[operator.index(step)]
         except IndexError:
             raise IndexError(f"Steps run from 0 to {len(self) - 1}. Got {step}.") from None
-        size = len(range(max(0, step - self.radius), min(len(self), step + self.radius + 1)))
+        members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
-            center=step,
-            size=size,
-            rmse=float(self.fit[step]),
+            center=place,
+            size=len(members),
+            rmse=float(self.fit[place]),
             feature_names=lag_names(self.channels, order=self.order),
             output_names=[f"{name}[t+1]" for name in self.channels],
-            coefficients=torch.from_numpy(self.parameters[step, 1:]),
-            intercept=torch.from_numpy(self.parameters[step, 0]),
+            coefficients=torch.from_numpy(self.parameters[place, 1:]),
+            intercept=torch.from_numpy(self.parameters[place, 0]),
         )
 
     def channel(self, name: str | int | None) -> int:
@@ -89,24 +112,36 @@ class Explanation:
             return 0
         if name in self.channels:
             return self.channels.index(str(name))
-        if isinstance(name, int) and -len(self.channels) <= name < len(self.channels):
-            return name % len(self.channels)
-        raise InputError(f"The channel must be one of {', '.join(self.channels)}. Got {name!r}; name one of them.")
+        try:
+            return range(len(self.channels))[operator.index(name)]  # type: ignore[arg-type]
+        except (TypeError, IndexError):
+            known = ", ".join(self.channels)
+            raise InputError(f"The channel must be one of {known}. Got {name!r}; name one of them.") from None
 
-    def table(self, channel: str | int | None = None) -> str:
-        """A row per step: the forecast of one channel, its deviation from the witness, and the witness."""
+    def table(self, channel: str | int | None = None, *, columns: int | None = _COLUMNS) -> str:
+        """A row per step: the forecast of one channel, what the witness says, and the witness's parameters.
+
+        Parameters
+        ----------
+        channel : which one; by default the first.
+        columns : show so many parameters, those that matter most; None shows all.
+        """
         k = self.channel(channel)
-        head = ["step", "forecast", "sd", "witness", *self.names]
-        deviations = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        strength = np.abs(self.standardized[:, :, k]).mean(0)
+        count = len(strength) if columns is None else min(columns, len(strength))
+        shown = np.sort(np.argsort(-strength, kind="stable")[:count])
+        sd = np.sqrt(self.covariance[:, k, k])
+        head = ["step", "forecast", "sd", "witness", *(self.names[i] for i in shown)]
         rows = [
-            [f"{h + 1}", *(f"{v:.4g}" for v in (self.mean[h, k], deviations[h, k], self.witnessed[h, k])),
-             *(f"{v:.3f}" for v in self.parameters[h, :, k])]
+            [str(h + 1), *(f"{v:.4g}" for v in (self.mean[h, k], sd[h], self.witnessed[h, k])),
+             *(f"{v:.3g}" for v in self.parameters[h, shown, k])]
             for h in range(len(self))
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        return "\n".join(
-            "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]
-        )
+        lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
+        if count < len(strength):
+            lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return str(self)
@@ -115,30 +150,36 @@ class Explanation:
         return f"Channel {self.channels[0]!r} and the law that it follows:\n{self.table()}\n{self.summary()}"
 
     def summary(self) -> str:
-        """In two lines how closely the forecast follows its laws, and how much these change."""
-        swing = float(self.mean.std(axis=0).mean())
-        followed = f"deviation {float(np.sqrt(np.square(self.deviation).mean())):.4g} (rms over all channels and steps"
-        changed = f"variation {float(self.variation.mean()):.4g} (mean change of the parameters from step to step)"
-        return f"{followed}; the forecast itself moves by {swing:.4g})" + (f"\n{changed}" if len(self) > 1 else "")
+        """How closely the forecast follows its laws, channel by channel, and how much these change."""
+        gaps = np.sqrt(np.square(self.mean - self.witnessed).mean(0))
+        moves = self.mean.std(axis=0)
+        parts = [
+            f"{name} {gap:.3g}" + (f" ({gap / move:.0%})" if move > 0 else "")
+            for name, gap, move in zip(self.channels, gaps, moves, strict=True)
+        ]
+        more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
+        text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
+        text += ", ".join(parts[:_CHANNELS]) + more
+        if len(self) > 1:
+            text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
-        arrays = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "deviation", "variation", "actual")
         return {
             "channels": list(self.channels),
             "order": self.order,
             "radius": self.radius,
             "names": self.names,
-            **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in arrays},
+            **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
+            "deviation": self.deviation.tolist(),
+            "variation": self.variation.tolist(),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Explanation:
         """What `to_dict` gave, also after a way through JSON."""
-        arrays: dict[str, Any] = {
-            name: None if content[name] is None else np.array(content[name])
-            for name in ("context", "mean", "covariance", "parameters", "witnessed", "fit", "actual")
-        }
+        arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
         return cls(
             channels=tuple(content["channels"]),
             order=content["order"],
@@ -164,8 +205,8 @@ class Explanation:
             Path(path).write_text(text.getvalue())
         return text.getvalue()
 
-    def plot(self, channel: str | int | None = None) -> Figure:
-        """The forecast of a channel beside a heat map of its witnesses' parameters, step by step."""
+    def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:
+        """The forecast of a channel beside a heat map of its witnesses' parameters; see `plot_explanations`."""
         from pellucid.series.figures import plot_explanations
 
-        return plot_explanations({"witness": self}, channel)
+        return plot_explanations({"witness": self}, channel, standardized=standardized)

@@ -19,13 +19,17 @@ _COLORS = ("#2a7f3f", "#c1121f", "#1d4e89", "#b07c0c")
 _BEFORE = 20
 
 
-def plot_explanations(explanations: Mapping[str, Explanation], channel: str | int | None = None) -> Figure:
+def plot_explanations(
+    explanations: Mapping[str, Explanation], channel: str | int | None = None, *, standardized: bool = True
+) -> Figure:
     """Forecasts of one channel at the left, and for each a heat map of its witness's parameters at the right.
 
     Parameters
     ----------
     explanations : of one context, by name: DEEP beside GAME, say.
     channel : which one; by default the first.
+    standardized : draw the parameters in units of each channel's standard deviation, so that channels of
+        different units can be compared; False draws them in the units of the data, as the paper does.
     """
     from matplotlib.figure import Figure
 
@@ -33,25 +37,30 @@ def plot_explanations(explanations: Mapping[str, Explanation], channel: str | in
         raise InputError("There must be at least one explanation to draw. Got none; pass {name: explanation}.")
     first = next(iter(explanations.values()))
     k = first.channel(channel)
-    columns = 1 + len(explanations)
-    figure = Figure(
-        figsize=(4.2 + 3.6 * len(explanations), 0.9 + max(2.8, 0.26 * len(first.names))), layout="constrained"
-    )
-    axes = figure.subplots(1, columns, width_ratios=[1.15] + [1] * len(explanations))
+    height = 1.3 + max(2.8, 0.26 * len(first.names))
+    figure = Figure(figsize=(4.2 + 3.6 * len(explanations), height), layout="constrained")
+    axes = figure.subplots(1, 1 + len(explanations), width_ratios=[1.15] + [1] * len(explanations))
     _draw_forecasts(axes[0], explanations, k)
-    limit = max(float(np.abs(e.parameters[:, :, k]).max()) for e in explanations.values()) or 1.0
-    for axis, (name, explanation) in zip(axes[1:], explanations.items(), strict=True):
-        theta = explanation.parameters[:, :, k].T
+    thetas = [(e.standardized if standardized else e.parameters)[:, :, k].T for e in explanations.values()]
+    limit = max(float(np.abs(theta).max()) for theta in thetas) or 1.0
+    for axis, theta, (name, explanation) in zip(axes[1:], thetas, explanations.items(), strict=True):
         image = axis.imshow(theta, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest",
                             extent=(0.5, theta.shape[1] + 0.5, len(theta) - 0.5, -0.5))  # fmt: skip
         rms = float(np.sqrt(np.square(explanation.mean[:, k] - explanation.witnessed[:, k]).mean()))
-        axis.set_title(f"{name}: deviation {rms:.3g}", loc="left", fontsize=10)
+        axis.set_title(f"{_plain(name)}: deviation {rms:.3g}", loc="left", fontsize=10)
+        names = [_plain(label) for label in explanation.names] if axis is axes[1] else []
+        axis.set_yticks(range(len(theta)) if names else [], names, fontsize=8)
+    for axis in axes:
         axis.set_xlabel("step", fontsize=9)
-        shown = axis is axes[1]
-        axis.set_yticks(range(len(theta)), [_plain(n) for n in explanation.names] if shown else [], fontsize=8)
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.tick_params(labelsize=8)
-    figure.colorbar(image, ax=axes[-1], shrink=0.9).ax.tick_params(labelsize=8)
+    bar = figure.colorbar(image, ax=axes[-1], shrink=0.9)
+    bar.ax.tick_params(labelsize=8)
+    bar.set_label(
+        "coefficient, standardized" if standardized and first.scale is not None else "coefficient", fontsize=8
+    )
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=len(labels), frameon=False, fontsize=8)
     return figure
 
 
@@ -62,23 +71,22 @@ def _draw_forecasts(axis: Axes, explanations: Mapping[str, Explanation], k: int)
     axis.plot(np.arange(1 - len(before), 1), before, color="0.55", lw=1.2, label="context")
     if first.actual is not None:
         axis.plot(steps, first.actual[:, k], color="black", lw=1.2, label="what came")
-    for color, (name, explanation) in zip(_COLORS * len(explanations), explanations.items(), strict=False):
-        label = "forecast" if len(explanations) == 1 else name
-        axis.plot(steps, explanation.mean[:, k], color=color, lw=1.6, label=label)
-        if len(explanations) == 1:
+    alone = len(explanations) == 1
+    for i, (name, explanation) in enumerate(explanations.items()):
+        color = _COLORS[i % len(_COLORS)]
+        mean = explanation.mean[:, k]
+        axis.plot(steps, mean, color=color, lw=1.6, label="forecast" if alone else _plain(name))
+        if alone:
             sd = np.sqrt(explanation.covariance[:, k, k])
-            band = (explanation.mean[:, k] - sd, explanation.mean[:, k] + sd)
-            axis.fill_between(steps, *band, color=color, alpha=0.15, lw=0, label="one standard deviation")
-        axis.plot(steps, explanation.witnessed[:, k], color=color, lw=1, ls=":", marker=".", ms=4,
-                  label="its witness" if len(explanations) == 1 else f"{name}: witness")  # fmt: skip
+            axis.fill_between(steps, mean - sd, mean + sd, color=color, alpha=0.15, lw=0, label="± one sd")
+        label = "witness" if alone else f"{_plain(name)}: witness"
+        axis.plot(steps, explanation.witnessed[:, k], color=color, lw=1, ls=":", marker=".", ms=4, label=label)
     axis.axvline(0.5, color="0.8", lw=0.8)
     axis.set_title(_plain(first.channels[k]), loc="left", fontsize=10)
-    axis.set_xlabel("step", fontsize=9)
-    axis.tick_params(labelsize=8)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=7, loc="best")
 
 
 def _plain(name: str) -> str:
-    """A user's name, in which a dollar sign is no mathematics."""
-    return name.replace("$", r"\$")
+    """A user's name as it is: a dollar sign begins no mathematics, a leading underscore hides nothing."""
+    name = name.replace("$", r"\$")
+    return f" {name}" if name.startswith("_") else name

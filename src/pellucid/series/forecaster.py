@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -14,20 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import pellucid
-from pellucid import _checks
+from pellucid import _checks, storage
 from pellucid.builders import windows
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, SymmetricGame
 from pellucid.neighborhoods import Windows
 from pellucid.series.explanation import Explanation
 from pellucid.series.network import Gaussian, Network
-from pellucid.series.recordings import Recordings, recordings
+from pellucid.series.recordings import Recordings, array_of, names_of, recordings
 from pellucid.series.scaling import Scaling
 from pellucid.witnesses import LinearFamily, lagged
 from pellucid.witnesses.linear import LinearWitnesses
 
-FORMAT = 1
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
 _BATCH = 512
@@ -119,7 +116,7 @@ class Forecaster:
     (10, 4)
     """
 
-    channels: int | Sequence[str] | None = None
+    channels: int | str | Sequence[str] | None = None
     context: int = 80
     horizon: int = 20
     order: int = 2
@@ -148,15 +145,21 @@ class Forecaster:
                 f'`game` of Forecaster must be "symmetric", "asymmetric" or None. Got {self.game!r}; to play another '
                 "game, train `series.Network` in a loop of your own."
             )
-        for name in ("horizon", "order", "width", "kernel", "epochs", "batch_size", "patience"):
-            _checks.whole(getattr(self, name), 1, name)
+        if not isinstance(self.scale, bool):
+            raise InputError(f"`scale` of Forecaster must be True or False. Got {self.scale!r}.")
+        if isinstance(self.channels, int | np.integer):
+            self.channels = _checks.whole(self.channels, 1, "channels")
+        elif self.channels is not None:
+            self.channels = tuple(names_of(self.channels))
         if self.stride is not None:
-            _checks.whole(self.stride, 1, "stride")
-        for name in ("radius", "seed"):
-            _checks.whole(getattr(self, name), 0, name)
-        _checks.whole(self.context, self.order, "context")
+            self.stride = _checks.whole(self.stride, 1, "stride")
+        for name in ("horizon", "order", "width", "kernel", "epochs", "batch_size", "patience"):
+            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
+        self.radius = _checks.whole(self.radius, 0, "radius")
+        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
+        self.context = _checks.whole(self.context, self.order, "context")
         for name in ("weight", "ridge", "learning_rate"):
-            _checks.at_least(getattr(self, name), 0, name, "Forecaster")
+            setattr(self, name, _checks.at_least(getattr(self, name), 0, name, "Forecaster"))
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -187,35 +190,45 @@ class Forecaster:
 
         length, stride = self.context + self.horizon, self.stride or self.horizon
         source = recordings(data, self.channels)
-        if isinstance(validation, int | float):
-            if not 0 <= validation < 1:
-                raise InputError(
-                    f"`validation` must be a share in [0, 1), or data. Got {validation!r}; hold out 0.05, say."
-                )
-            source.sequences(length)  # refuses recordings that are too short before any of them is cut
-            learned, watched = source.hold_out(validation, length, seed=self.seed) if validation else (source, None)
-        else:
-            learned, watched = source, recordings(validation, source.channels)
-        sequences = learned.sequences(length, stride=stride)
-        held = sequences[:0] if watched is None else watched.sequences(length)
-        self.channels_ = source.channels
-        self.scaling_ = Scaling.of(sequences, self.channels_)
-        self.network_ = self._new_network()
-        learned_z, held_z = self.scaling_.standardize(sequences), self.scaling_.standardize(held)
+        source.require_variation()
+        learned, watched = source, None
+        if not isinstance(validation, int | float):
+            watched = recordings(validation, source.channels)
+        elif not 0 <= validation < 1:
+            raise InputError(f"`validation` must be a share in [0, 1), or data. Got {validation!r}; try 0.05.")
+        elif validation:
+            learned, watched = source.hold_out(validation, length, seed=self.seed)
+            learned.require_variation()
+        # A copy is trained, so that what was learned before survives an interruption.
+        model = replace(self)
+        model.channels_ = source.channels
+        rows = np.concatenate(learned.values)
+        model.scaling_ = Scaling.of(rows)
+        model.network_ = model._new_network()
+        z = model.scaling_.standardize(rows)
+        firsts = torch.tensor(_places(learned, length, stride))
+        held = None if watched is None else model.scaling_.standardize(watched.sequences(length))
+        batches = training.Batches(
+            lambda chosen: z[firsts[chosen][:, None] + torch.arange(length)],
+            len(firsts),
+            size=self.batch_size,
+            seed=self.seed,
+        )
         self.history_ = training.train(
-            self.network_,
-            self._loss,
-            training.Batches(learned_z.__getitem__, len(learned_z), size=self.batch_size, seed=self.seed),
-            training.Batches(held_z.__getitem__, len(held_z), size=_BATCH, seed=None) if len(held_z) else None,
+            model.network_,
+            model._loss,
+            batches,
+            None if held is None else training.Batches(held.__getitem__, len(held), size=_BATCH, seed=None),
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
-            identity={**self._settings(), "data": _digest(learned_z, held_z)},
+            identity={**self._settings(), "scaling": model.scaling_.to_dict(), "data": _digest(z, held)},
             folder=None if folder is None else Path(folder),
             resume=resume,
             progress=progress,
             device=device,
         )
+        self.channels_, self.scaling_, self.network_ = model.channels_, model.scaling_, model.network_
         return self
 
     def _new_network(self) -> Network:
@@ -302,6 +315,8 @@ class Forecaster:
         witnessed = theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:])
         return Explanation(
             channels=self.channels_,
+            shift=self.scaling_.shift,
+            scale=self.scaling_.scale,
             order=self.order,
             radius=self.radius,
             context=values[: self.context],
@@ -384,8 +399,13 @@ class Forecaster:
             if len(source) > 1:
                 raise InputError(f"`{name}` must be one recording. Got {len(source)}; pass them one by one.")
             values = source.values[0]
-        array = _checks.tensor(values, name).detach().cpu().double().numpy()
-        if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_):
+        try:
+            array = array_of(values)
+        except ValueError as error:
+            raise InputError(f"`{name}` must be an array of numbers. Got {type(values).__name__}: {error}.") from None
+        if array.dtype.kind not in "fiu":
+            raise InputError(f"`{name}` must hold real numbers. Got {array.dtype}; convert it to floats.")
+        if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_) or not len(array):
             raise InputError(
                 f"`{name}` must have the shape (time, channels) or (batch, time, channels) with the channels "
                 f"{', '.join(self.channels_)}. Got {array.shape}; mind the order of dimensions."
@@ -396,7 +416,7 @@ class Forecaster:
                 f"`{name}` must have no missing or infinite values. Got {array[tuple(bad[0])]} in channel "
                 f"{self.channels_[bad[0][-1]]!r}, row {bad[0][-2] + 1}; fill the gap."
             )
-        return array
+        return array.astype(np.float64)
 
     def _context(self, context: Any) -> np.ndarray:
         """(context, c) or (B, context, c): the last values of what was given."""
@@ -412,48 +432,26 @@ class Forecaster:
 
     def save(self, folder: str | Path) -> None:
         """Write the forecaster as a folder of plain files: `forecaster.json` and `network.safetensors`."""
-        from safetensors.torch import save_file
-
         self._fitted()
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        save_file(dict(self.network_.state_dict()), folder / "network.safetensors")
         content = {
-            "format": FORMAT,
-            "pellucid": pellucid.__version__,
             "settings": self._settings(),
             "channels": list(self.channels_),
-            "shift": self.scaling_.shift.tolist(),
-            "scale": self.scaling_.scale.tolist(),
+            **self.scaling_.to_dict(),
             "history": self.history_,
         }
-        (folder / "forecaster.json").write_text(json.dumps(content, indent=1) + "\n")
+        storage.save(Path(folder), "forecaster", content, {"network": self.network_.state_dict()})
 
     @classmethod
     def load(cls, folder: str | Path) -> Forecaster:
         """Read what `save` wrote. Nothing in the folder can run code."""
-        from safetensors.torch import load_file
-
-        folder = Path(folder)
-        try:
-            content = json.loads((folder / "forecaster.json").read_text())
-            weights = load_file(folder / "network.safetensors")
-        except FileNotFoundError as error:
-            raise InputError(
-                f"A saved forecaster is a folder with forecaster.json and network.safetensors. Got {folder} without "
-                f"{Path(error.filename or '').name or 'one of them'}; pass the folder that `save` wrote."
-            ) from None
-        if content.get("format") != FORMAT:
-            raise InputError(
-                f"The saved format must be {FORMAT}. Got {content.get('format')!r}, written by Pellucid "
-                f"{content.get('pellucid')}; use that version."
-            )
-        model = cls(**content["settings"])
-        model.channels_ = tuple(content["channels"])
-        model.scaling_ = Scaling(np.array(content["shift"]), np.array(content["scale"]))
-        model.history_ = content["history"]
-        model.network_ = model._new_network()
-        model.network_.load_state_dict(weights)
+        content, weights = storage.load(Path(folder), "forecaster", ("network",))
+        with storage.as_saved(Path(folder)):
+            model = cls(**content["settings"])
+            model.channels_ = tuple(str(name) for name in content["channels"])
+            model.scaling_ = Scaling.from_dict(content, len(model.channels_))
+            model.history_ = content["history"]
+            model.network_ = model._new_network()
+            model.network_.load_state_dict(weights["network"])
         model.network_.eval()
         return model
 
@@ -465,15 +463,21 @@ class Forecaster:
         return settings
 
 
+def _places(source: Recordings, length: int, stride: int) -> list[int]:
+    """The first rows of all sequences, in the table of all recordings one after the other."""
+    begins = np.concatenate([[0], np.cumsum([len(table) for table in source.values])])
+    return [int(begins[i]) + row for i, row in source.starts(length, stride=stride)]
+
+
 @lru_cache(maxsize=8)
 def _windows(horizon: int, sequences: int, radius: int) -> Windows:
     """Neighborhoods of a batch: batches of one size share theirs."""
     return windows([horizon] * sequences, radius=radius)
 
 
-def _digest(*parts: Tensor) -> str:
+def _digest(*parts: Tensor | None) -> str:
     """A fingerprint of the data, so that a run is not resumed on others."""
     digest = hashlib.sha256()
-    for part in parts:
+    for part in (part for part in parts if part is not None):
         digest.update(part.numpy().data)
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Recordings: named channels over time, from arrays, tables, folders of files, or NumPy's own files."""
+"""Recordings: named channels over time, from arrays and tables in memory; `files` reads them from disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pellucid.errors import InputError
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Recordings:
-    """One or more recordings of the same channels. Every value is finite and no channel is constant throughout.
+    """One or more recordings of the same channels; every value is finite.
 
     Make them with `read` (files) or `recordings` (arrays and tables in memory).
     """
@@ -31,9 +31,7 @@ class Recordings:
     def __post_init__(self) -> None:
         if not self.values or not self.channels:
             raise InputError("There must be at least one recording with at least one channel. Got none; pass some.")
-        if len(set(self.channels)) < len(self.channels):
-            twice = next(name for name in self.channels if self.channels.count(name) > 1)
-            raise InputError(f"Channels must have different names. Got {twice!r} twice; rename one of them.")
+        _refuse_twice(self.channels, "the recordings")
         for table, source in zip(self.values, self.sources, strict=True):
             if table.shape[1] != len(self.channels):
                 raise InputError(
@@ -50,57 +48,57 @@ class Recordings:
                     f"column {self.channels[column]!r}, row {row + 1} ({len(bad)} such in all); fill the gap, or "
                     "split the recording there."
                 )
-        for column, name in enumerate(self.channels):
-            first = self.values[0][:1, column]
-            if all((table[:, column] == first).all() for table in self.values):
-                raise InputError(
-                    f"Every channel must vary. Got {float(first[0])} in all rows of "
-                    f"column {name!r} of {self.sources[0]}{' and all others' if len(self.values) > 1 else ''}, rows "
-                    f"1 to {len(self.values[0])}; leave that channel out with `channels=`."
-                )
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, which: int | slice) -> Recordings:
         """One recording, or several of them."""
-        if isinstance(which, slice):
-            return Recordings(values=self.values[which], channels=self.channels, sources=self.sources[which])
-        return Recordings(values=(self.values[which],), channels=self.channels, sources=(self.sources[which],))
+        part = which if isinstance(which, slice) else slice(which, which + 1 or None)
+        return Recordings(values=self.values[part], channels=self.channels, sources=self.sources[part])
 
     def __repr__(self) -> str:
         rows = sum(len(table) for table in self.values)
         return f"Recordings({len(self)} of {', '.join(self.channels)}; {rows} rows)"
 
-    def select(self, channels: Sequence[str]) -> Recordings:
+    def require_variation(self) -> None:
+        """Refuse a channel that has one value throughout: there is nothing to learn, and no unit to measure in."""
+        for column, name in enumerate(self.channels):
+            first = self.values[0][0, column]
+            if all((table[:, column] == first).all() for table in self.values):
+                others = " and of all others" if len(self) > 1 else ""
+                raise InputError(
+                    f"Every channel must vary. Got {float(first):g} in column {name!r}, rows 1 to "
+                    f"{len(self.values[0])} of {self.sources[0]}{others}; leave that channel out with `channels=`."
+                )
+
+    def select(self, channels: str | Sequence[str]) -> Recordings:
         """The same recordings with these channels only, in this order."""
-        columns = columns_of(channels, self.channels, self.sources[0])
+        names = names_of(channels)
+        columns = columns_of(names, self.channels, self.sources[0])
         return Recordings(
-            values=tuple(table[:, columns] for table in self.values), channels=tuple(channels), sources=self.sources
+            values=tuple(table[:, columns] for table in self.values), channels=tuple(names), sources=self.sources
         )
 
-    def sequences(self, length: int, *, stride: int | None = None) -> np.ndarray:
-        """(S, length, c): subsequences of every recording, by default disjoint ones.
+    def starts(self, length: int, *, stride: int | None = None) -> list[tuple[int, int]]:
+        """Where subsequences begin, as (recording, row): every `stride` rows, by default disjoint.
 
         What is left at a recording's end, shorter than `length`, is not used; a recording shorter than
         `length` is refused.
-
-        Parameters
-        ----------
-        stride : from the start of one subsequence to that of the next; by default `length`.
         """
         length = _checks.whole(length, 1, "length")
         stride = length if stride is None else _checks.whole(stride, 1, "stride")
-        pieces = []
         for table, source in zip(self.values, self.sources, strict=True):
             if len(table) < length:
                 raise InputError(
                     f"A recording must have at least context + horizon = {length} rows. Got {len(table)} in {source}; "
                     "leave it out, or choose a shorter context or horizon."
                 )
-            windows = np.lib.stride_tricks.sliding_window_view(table, length, axis=0)[::stride]
-            pieces.append(windows.transpose(0, 2, 1))
-        return np.concatenate(pieces)
+        return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
+
+    def sequences(self, length: int, *, stride: int | None = None) -> np.ndarray:
+        """(S, length, c): subsequences of every recording; see `starts`."""
+        return np.stack([self.values[i][row : row + length] for i, row in self.starts(length, stride=stride)])
 
     def hold_out(self, share: float, length: int, *, seed: int = 0) -> tuple[Recordings, Recordings]:
         """Cut out disjoint pieces of `length` rows at random, about this share of all rows.
@@ -110,7 +108,7 @@ class Recordings:
         What remains, in as many recordings as the cuts leave (of at least `length` rows), and the pieces.
         No value is in both, so that sequences of the one, overlapping or not, share nothing with the other.
         """
-        places = [(i, start) for i, table in enumerate(self.values) for start in _starts(len(table), length)]
+        places = self.starts(length)
         count = max(1, round(share * len(places)))
         if count >= len(places):
             raise InputError(
@@ -118,14 +116,17 @@ class Recordings:
                 f"Got {len(places)}; record more, or set `validation=0`."
             )
         chosen = np.sort(np.random.default_rng(seed).permutation(len(places))[:count])
-        pieces = [(places[j][0], places[j][1], places[j][1] + length) for j in chosen]
+        pieces = [(i, row, row + length) for i, row in (places[j] for j in chosen)]
+        cuts: dict[int, list[int]] = {i: [] for i in range(len(self))}
+        for i, row, _ in pieces:
+            cuts[i].append(row)
         rest = []
         for i, table in enumerate(self.values):
             begin = 0
-            for start in [*(start for which, start, _ in pieces if which == i), len(table)]:
-                if start - begin >= length:
-                    rest.append((i, begin, start))
-                begin = start + length
+            for row in [*cuts[i], len(table)]:
+                if row - begin >= length:
+                    rest.append((i, begin, row))
+                begin = row + length
         return self._cut(rest), self._cut(pieces)
 
     def _cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
@@ -137,91 +138,136 @@ class Recordings:
         )
 
 
-def _starts(rows: int, length: int) -> range:
-    """Where the disjoint pieces of a recording begin."""
-    return range(0, rows - length + 1, length)
-
-
-def recordings(data: Any, channels: int | Sequence[str] | None = None) -> Recordings:
+def recordings(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
     """Whatever a user has, as `Recordings`.
 
     Parameters
     ----------
-    data : a path (see `read`); a table with named columns such as pandas' or pyarrow's; an array (T, c), or
-        (S, T, c) for S recordings of equal length; a list of arrays (T, c); or `Recordings`.
+    data : a path (see `read`); a table with named columns such as pandas', polars' or pyarrow's; an array (T, c),
+        or (S, T, c) for S recordings of equal length; `Recordings`; or a list of any of these.
     channels : the columns to use, by name; for arrays their names, one each; or just their number.
     """
-    wanted = None if channels is None or isinstance(channels, int) else _names(channels)
-    if isinstance(data, str | Path):
-        from pellucid.series.files import read
-
-        result = read(data, channels=wanted)
-    elif isinstance(data, Recordings):
-        result = data if wanted is None or tuple(wanted) == data.channels else data.select(wanted)
-    elif hasattr(data, "columns"):  # pandas, polars; pyarrow's columns have other contents
-        result = _from_table(data, wanted)
+    if channels is None or isinstance(channels, int | np.integer):
+        result = _recordings(data, None)
     else:
-        tables, sources = tables_of(data)
-        names = wanted or default_names(tables[0].shape[1])
-        result = Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
-    if isinstance(channels, int) and not isinstance(channels, bool) and len(result.channels) != channels:
+        result = _recordings(data, names_of(channels))
+    if isinstance(channels, int | np.integer) and len(result.channels) != channels:
         raise InputError(f"There must be {channels} channels. Got {len(result.channels)}; mend `channels` or the data.")
     return result
 
 
+def _recordings(data: Any, wanted: list[str] | None) -> Recordings:
+    if isinstance(data, str | Path):
+        from pellucid.series.files import read
+
+        return read(data, channels=wanted)
+    if isinstance(data, Recordings):
+        return data if wanted is None or tuple(wanted) == data.channels else data.select(wanted)
+    if hasattr(data, "columns"):
+        return _from_table(data, wanted)
+    if isinstance(data, list | tuple) and any(_has_names(item) for item in data):
+        return _joined([_recordings(item, wanted) for item in data])
+    tables, sources = tables_of(data)
+    names = wanted or default_names(tables[0].shape[1])
+    return Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
+
+
+def _has_names(item: Any) -> bool:
+    return isinstance(item, str | Path | Recordings) or hasattr(item, "columns")
+
+
+def _joined(parts: Sequence[Recordings]) -> Recordings:
+    for i, part in enumerate(parts):
+        if part.channels != parts[0].channels:
+            raise InputError(
+                f"All recordings must have the same channels. Got {', '.join(part.channels)} at place {i} of the list "
+                f"after {', '.join(parts[0].channels)}; choose the common ones with `channels`."
+            )
+    return Recordings(
+        values=tuple(table for part in parts for table in part.values),
+        channels=parts[0].channels,
+        sources=tuple(
+            source if len(parts) == 1 else f"{source} (at place {i} of the list)"
+            for i, part in enumerate(parts)
+            for source in part.sources
+        ),
+    )
+
+
 def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
     """Tables (T, c) from an array of two or three dimensions, or from a list of arrays."""
-    if isinstance(data, Tensor):
-        data = data.detach().cpu().numpy()
-    if isinstance(data, np.ndarray):
-        parts = list(data) if data.ndim == 3 else [data]
-    elif isinstance(data, Iterable):
-        parts = [part.detach().cpu().numpy() if isinstance(part, Tensor) else part for part in data]
-        if parts and not hasattr(parts[0], "ndim"):
-            parts = [np.asarray(data)]
-            parts = list(parts[0]) if parts[0].ndim == 3 else parts
-    else:
-        parts = []
-    tables = []
-    for i, part in enumerate(parts):
-        table = np.asarray(part)
+    try:
+        if isinstance(data, np.ndarray | Tensor):
+            parts = list(array_of(data)) if data.ndim == 3 else [array_of(data)]
+        elif isinstance(data, Iterable) and any(isinstance(part, np.ndarray | Tensor) for part in data):
+            parts = [array_of(part) for part in data]
+        elif isinstance(data, Iterable):
+            whole = array_of(list(data))
+            parts = list(whole) if whole.ndim == 3 else [whole] if whole.size else []
+        else:
+            parts = []
+    except (ValueError, TypeError) as error:
+        raise InputError(f"`data` must be tables of numbers, (time, channels). Got one that is not: {error}.") from None
+    for i, table in enumerate(parts):
         if table.ndim != 2 or table.dtype.kind not in "fiu":
             raise InputError(
                 f"A recording must be a table of numbers (time, channels). Got {table.dtype} of shape {table.shape} as "
                 f"recording {i}; give a single channel the shape (time, 1)."
             )
-        tables.append(table)
-    if not tables:
+    if not parts:
         raise InputError(
-            "`data` must be a path, a table, an array (time, channels) or a list of such arrays. Got "
+            "`data` must be a path, a table, an array (time, channels) or a list of such. Got "
             f"{type(data).__name__}; pass one of these."
         )
-    return tables, ["the array"] if len(tables) == 1 else [f"recording {i}" for i in range(len(tables))]
+    return parts, ["the array"] if len(parts) == 1 else [f"recording {i}" for i in range(len(parts))]
+
+
+def array_of(values: Any) -> np.ndarray:
+    """As an array of NumPy's; what a masked array hides is missing."""
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
+    return np.asarray(values)
 
 
 def _from_table(data: Any, channels: Sequence[str] | None) -> Recordings:
     """From a table with named columns: pandas', polars', pyarrow's."""
-    names = [str(name) for name in getattr(data, "column_names", data.columns)]
+    arrow = hasattr(data, "column_names") and hasattr(data, "schema")
+    names = [str(name) for name in (data.column_names if arrow else data.columns)]
+    _refuse_twice(names if channels is None else [n for n in names if n in channels], "the table")
     columns = list(range(len(names))) if channels is None else columns_of(channels, names, "the table")
-    if hasattr(data, "column_names"):  # pyarrow
+    if arrow:
         from pellucid.series.files import numbers_of
 
         values = [numbers_of(data.column(i), names[i], "the table", 1) for i in columns]
     else:
-        values = [_cells(data[data.columns[i]].to_numpy(), names[i]) for i in columns]
+        own = list(data.columns)
+        values = [_cells(data[own[i]].to_numpy(), names[i]) for i in columns]
     return Recordings(
         values=(np.stack(values, axis=1),), channels=tuple(names[i] for i in columns), sources=("the table",)
     )
 
 
 def _cells(column: np.ndarray, name: str) -> np.ndarray:
+    """A column as numbers; missing ones become NaN, to be refused with their row."""
     if column.dtype.kind in "fiu":
         return column.astype(np.float64)
-    row = next((i for i, cell in enumerate(column) if not is_number(str(cell))), 0)
-    raise InputError(
-        f"Every cell must be a number. Got {str(column[row])!r} in the table, column {name!r}, row {row + 1}; correct "
-        "it, convert the column to numbers, or leave it out with `channels=`."
-    )
+    for row, cell in enumerate(column):
+        if isinstance(cell, bool | np.bool_) or not (cell is None or isinstance(cell, int | float | np.number)):
+            raise InputError(
+                f"Every cell must be a number. Got {str(cell)!r} in the table, column {name!r}, row {row + 1}; correct "
+                "it, convert the column to numbers, or leave it out with `channels=`."
+            )
+    return np.array([np.nan if cell is None else float(cell) for cell in column])
+
+
+def names_of(channels: str | Iterable[Any]) -> list[str]:
+    """Names, given as one or several."""
+    names = [channels] if isinstance(channels, str) else [str(name) for name in channels]
+    if not names:
+        raise InputError("`channels` must name at least one channel. Got none; leave it out to use all of them.")
+    return names
 
 
 def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list[int]:
@@ -231,22 +277,15 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
             raise InputError(
                 f"Every channel must be a column of {source}. Got {name!r}; its columns are {', '.join(names)}."
             )
+        _refuse_twice([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]
 
 
-def _names(channels: Sequence[str]) -> list[str]:
-    if isinstance(channels, str):
-        return [channels]
-    return [str(name) for name in channels]
+def _refuse_twice(names: Sequence[str], source: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"Channels must have different names. Got {name!r} twice in {source}; rename one of them.")
 
 
 def default_names(count: int) -> list[str]:
     return [f"channel {i + 1}" for i in range(count)]
-
-
-def is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.errors import InputError
 from pellucid.series.network import Gaussian
 
 # Sequences that are converted at once.
@@ -27,17 +27,28 @@ class Scaling:
     """(c,)."""
 
     @classmethod
-    def of(cls, sequences: np.ndarray, channels: tuple[str, ...]) -> Scaling:
-        """Mean and standard deviation of sequences (S, T, c)."""
-        shift = sequences.mean(axis=(0, 1), dtype=np.float64)
-        scale = sequences.std(axis=(0, 1), dtype=np.float64)
-        if not (scale > 0).all():
-            name = channels[int(np.argmin(scale))]
-            raise InputError(f"Every channel must vary in the training data. Got a constant {name!r}; leave it out.")
+    def of(cls, rows: np.ndarray) -> Scaling:
+        """Mean and standard deviation of rows (T, c)."""
+        return cls(rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Plain lists, ready for JSON."""
+        return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], channels: int) -> Scaling:
+        """What `to_dict` gave, for so many channels."""
+        shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
+        if (
+            shift.shape != (channels,)
+            or scale.shape != (channels,)
+            or not (np.isfinite(shift).all() and (scale > 0).all())
+        ):
+            raise ValueError(f"shift and scale are not {channels} numbers each, the latter positive")
         return cls(shift, scale)
 
     def standardize(self, sequences: np.ndarray) -> Tensor:
-        """Sequences (S, T, c) as the network reads them; centered in the data's own precision."""
+        """Values (S, ..., c) as the network reads them; centered in the data's own precision."""
         result = np.empty(sequences.shape, dtype=np.float32)
         for start in range(0, len(sequences), _CHUNK):
             part = slice(start, start + _CHUNK)
