@@ -8,12 +8,16 @@ Repeating an interrupted call goes on where it stopped.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, run_cells
+from paper.runs import ROOT, SIZES, Cell, load_config, provenance, run_cells, write_report
 
 REPORTS = ROOT / "paper" / "bearing"
 MODELS = ROOT / "out" / "bearing"
@@ -56,7 +60,10 @@ def run(cell: Cell) -> dict[str, Any]:
     torch.set_num_threads(1)  # cells run side by side
     parts = sequences(cell)
     results = {"sequences": {name: len(part) for name, part in parts.items()}}
-    return {**results, **(autoregression(cell, parts) if cell["name"] == "ar" else forecaster(cell, parts))}
+    if cell["name"] == "ar":
+        return {**results, **autoregression(cell, parts)}
+    train(cell, parts)
+    return {**results, **measure(cell, parts)}
 
 
 def autoregression(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -72,19 +79,34 @@ def autoregression(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
     positions = range(context - 1, train.shape[1] - 1)
     model = Ridge(alpha=cell["ridge"])
     model.fit(np.concatenate([lags(train, t) for t in positions]), np.concatenate([train[:, t + 1] for t in positions]))
+    shift, scale = train.mean((0, 1)), train.std((0, 1))
     results: dict[str, Any] = {}
-    for name in ("validation", "test"):
-        path = parts[name].astype(np.float64)
-        future = path[:, context:].copy()
+    for name, part, forced in (
+        ("validation", "validation", False),
+        ("test", "test", False),
+        ("test_forced", "test", True),
+    ):
+        path = parts[part].astype(np.float64)
+        future, mean = path[:, context:].copy(), np.empty_like(path[:, context:])
         for t in positions:
-            path[:, t + 1] = model.predict(lags(path, t)).reshape(len(path), -1)
-        error = float(np.sqrt(np.square(path[:, context:] - future).mean()))
-        results[name] = {"error": error, "deviation": 0.0, "variation": 0.0, "sequences": len(path)}
+            mean[:, t + 1 - context] = model.predict(lags(path, t)).reshape(len(path), -1)
+            if not forced:
+                path[:, t + 1] = mean[:, t + 1 - context]
+        errors, spread = np.square((mean - future) / scale).mean(), np.square((future - shift) / scale).mean()
+        results[name] = {
+            "error": float(np.sqrt(np.square(mean - future).mean())),
+            "deviation": 0.0,
+            "variation": 0.0,
+            "relative_error": float(np.sqrt(errors / spread)),
+            "relative_deviation": 0.0,
+            "sequences": len(path),
+        }
+    results["constant_error"] = float(np.sqrt(np.square(parts["test"][:, context:] - shift).mean()))
     return results
 
 
-def forecaster(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
-    """DEEP or a GAME."""
+def train(cell: Cell, parts: dict[str, np.ndarray]) -> None:
+    """DEEP or a GAME, saved."""
     from pellucid.series import Forecaster
 
     settings = ("context", "horizon", "order", "radius", "game", "weight", "ridge", "scale", "width", "kernel")
@@ -94,11 +116,21 @@ def forecaster(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
     model.fit(parts["train"], validation=parts["validation"], folder=home / "checkpoints", resume=True, progress=False)
     model.save(home / "model")
     shutil.rmtree(home / "checkpoints")
+
+
+def measure(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What is reported of a saved model."""
+    from pellucid.series import Forecaster
+
+    model = Forecaster.load(MODELS / cell["size"] / cell["name"] / "model")
     results: dict[str, Any] = {"history": model.history_}
-    for name in ("validation", "test"):
-        results[name] = model.evaluate(parts[name])._asdict()
-    if cell["name"] in ("deep", "asymmetric-1"):
-        results["test_forced"] = model.evaluate(parts["test"], forced=True)._asdict()
+    for name, part, forced in (
+        ("validation", "validation", False),
+        ("test", "test", False),
+        ("test_forced", "test", True),
+    ):
+        results[name] = model.evaluate(parts[part], forced=forced)._asdict()
+    if cell["name"] in ("deep", "asymmetric-1", "asymmetric-10"):
         context = cell["context"]
         shown = parts["test"][:EXAMPLES]
         results["examples"] = {
@@ -107,6 +139,17 @@ def forecaster(cell: Cell, parts: dict[str, np.ndarray]) -> dict[str, Any]:
             "forced": [rounded(model.explain(x[:context], x[context:]).to_dict()) for x in shown],
         }
     return results
+
+
+def measure_again(cell: Cell, reports: Path) -> None:
+    """Measure a saved model with the present code; its report keeps how it was trained."""
+    import torch
+
+    torch.set_num_threads(1)
+    path = reports / f"{cell['name']}.json"
+    before = json.loads(path.read_text())
+    write_report(path, {**before, **measure(cell, sequences(cell)), "measured_by_commit": provenance()["commit"]})
+    print(f"{cell['name']}: measured again", flush=True)
 
 
 def rounded(value: Any) -> Any:
@@ -123,6 +166,7 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
     parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep or symmetric-10")
+    parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args()
     chosen = cells(load_config("bearing", arguments.size))
@@ -131,7 +175,12 @@ def main() -> None:
         if unknown:
             parser.error(f"unknown cells {', '.join(sorted(unknown))}; known: {', '.join(c['name'] for c in chosen)}")
         chosen = [cell for cell in chosen if cell["name"] in arguments.only]
-    run_cells(chosen, run, arguments.out / arguments.size, arguments.jobs)
+    if arguments.measure_again:
+        saved = [cell for cell in chosen if (MODELS / cell["size"] / cell["name"] / "model").exists()]
+        with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+            list(pool.map(partial(measure_again, reports=arguments.out / arguments.size), saved))
+    else:
+        run_cells(chosen, run, arguments.out / arguments.size, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pickle
 import signal
 import tempfile
 import time
@@ -135,17 +136,23 @@ class _Progress(Callback):
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         total = int(trainer.num_training_batches) * (trainer.max_epochs or 0)
-        self.bar = tqdm(total=total, initial=trainer.global_step, unit="step", dynamic_ncols=True)
+        self.bar = tqdm(total=total, initial=trainer.global_step, unit="step", dynamic_ncols=True, desc="starting")
 
     def on_train_batch_end(self, trainer: lightning.Trainer, module: _Module, *_: Any) -> None:  # type: ignore[override]
-        losses = {"loss": f"{module.terms['loss'].item():.4g}"}
-        if (value := trainer.callback_metrics.get("validation_loss")) is not None:
-            losses["validation_loss"] = f"{float(value):.4g}"
-        self.bar.set_description(f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}", refresh=False)
-        self.bar.set_postfix(losses, refresh=False)
+        self.show(trainer, module)
         self.bar.update(trainer.global_step - self.bar.n)
 
-    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+    def show(self, trainer: lightning.Trainer, module: _Module) -> None:
+        losses = {"loss": f"{module.terms['loss'].item():.4g}"} if hasattr(module, "terms") else {}
+        if (value := trainer.callback_metrics.get("validation_loss")) is not None:
+            losses["validation_loss"] = f"{float(value):.4g}"
+        epoch = min(trainer.current_epoch + 1, trainer.max_epochs or 0)
+        self.bar.set_description(f"epoch {epoch}/{trainer.max_epochs}", refresh=False)
+        self.bar.set_postfix(losses, refresh=False)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: _Module) -> None:  # type: ignore[override]
+        self.show(trainer, module)
+        self.bar.refresh()
         self.bar.close()
 
     def on_exception(self, trainer: lightning.Trainer, *_: Any) -> None:
@@ -209,6 +216,8 @@ def train(
     device : "auto", "cpu", "gpu" or another of Lightning's accelerators.
     checkpoint_seconds : a checkpoint is written about this often, and at the end of every epoch.
     """
+    if resume and folder is None:
+        raise InputError("To resume a run, its folder must be given. Got none; pass `folder=`.")
     with _folder(folder) as home, _quiet():
         last, result, finished = home / "last.ckpt", home / "result.ckpt", home / "history.json"
         _claim(home, identity, resume)
@@ -230,18 +239,24 @@ def train(
                         save_on_train_epoch_end=False,
                     )
                 )
-            trainer = _trainer(device, epochs, callbacks)
-            _run(trainer, module, batches, validation, last if resume and last.exists() else None)
+            trainer = _trainer(device, epochs, callbacks, keeps=validation is not None)
+            going_on = resume and last.exists()
+            if resume and progress and not going_on:
+                tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
+            try:
+                _run(trainer, module, batches, validation, last if going_on else None)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(_farewell(folder)) from None
             os.replace(home / "best.ckpt" if validation is not None else last, result)
             finished.write_text(json.dumps(history.epochs) + "\n")
-        state = torch.load(result, map_location="cpu", weights_only=True)["state_dict"]
+        state = _load(result)["state_dict"]
         network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
         network.cpu().eval()
         epochs_done: list[dict[str, float]] = json.loads(finished.read_text())
         return epochs_done
 
 
-def _trainer(device: str, epochs: int, callbacks: list[Callback]) -> lightning.Trainer:
+def _trainer(device: str, epochs: int, callbacks: list[Callback], *, keeps: bool) -> lightning.Trainer:
     try:
         return lightning.Trainer(
             accelerator=device,
@@ -250,6 +265,7 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback]) -> lightning.T
             callbacks=callbacks,
             gradient_clip_val=1.0,
             logger=False,
+            enable_checkpointing=keeps,  # without validation Lightning would write checkpoints of its own
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
@@ -258,11 +274,19 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback]) -> lightning.T
         raise InputError(f'`device` must be one that is here. Got {device!r}: {error} Use "auto" or "cpu".') from None
 
 
+def _farewell(folder: Path | None) -> str:
+    if folder is None:
+        return "Training was stopped; nothing was kept. With `folder=` it could go on from here."
+    return f"Training was stopped. Go on with `folder={str(folder)!r}, resume=True`."
+
+
 def _run(
     trainer: lightning.Trainer, module: _Module, batches: Batches, validation: Batches | None, checkpoint: Path | None
 ) -> None:
     """Fit, and let Ctrl-C be an ordinary KeyboardInterrupt: Lightning would leave the process."""
     handler = signal.getsignal(signal.SIGINT)
+    if checkpoint is not None:
+        _load(checkpoint)
     try:
         trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit:
@@ -270,6 +294,18 @@ def _run(
     finally:
         if signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)
+
+
+def _load(path: Path) -> Any:
+    """A checkpoint's content, tensors and plain values only."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"A checkpoint must be as it was written. Got {path}, which is damaged or not a checkpoint ({reason}); "
+            "delete its folder and start anew."
+        ) from None
 
 
 def _claim(home: Path, identity: Mapping[str, Any], resume: bool) -> None:
@@ -285,9 +321,10 @@ def _claim(home: Path, identity: Mapping[str, Any], resume: bool) -> None:
         changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         if changed:
             name = changed[0]
+            got = "other data" if name == "data" else f"another `{name}`: {now.get(name)!r} for {before.get(name)!r}"
             raise InputError(
-                f"A resumed run must have the settings and data of the interrupted one. Got another `{name}`: "
-                f"{now.get(name)!r} instead of {before.get(name)!r}; restore it, or start anew in another folder."
+                f"A resumed run must have the settings and data of the interrupted one. Got {got}; restore it, or "
+                "start anew in another folder."
             )
     record.write_text(json.dumps(identity, indent=1) + "\n")
 
@@ -298,6 +335,8 @@ def _folder(folder: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="pellucid-") as temporary:
             yield Path(temporary)
     else:
+        if folder.is_file():
+            raise InputError(f"`folder` must be a folder. Got {folder}, which is a file; choose another place.")
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
 

@@ -116,7 +116,7 @@ def test_chosen_columns_leave_out_times(tmp_path):
         ("x,y\n1,2\n3,nan\n", "Got an empty cell in a.csv, column 'y', row 3"),
         ("1,2\n3,NA\n5,6\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
         ("x,y\n1,2\n3,oops\n", "must be a number. Got 'oops' in a.csv, column 'y', row 3"),
-        ("x,y\n1,2\n3\n", "same number of cells in every row.*Expected 2 columns, got 1"),
+        ("x,y\n1,2\n3\n", "same number of cells in every row. Got 1 instead of 2 in row 3; mend that row."),
         ("x,y\n1,2\n\n3,4\n", "Got an empty cell in a.csv, column 'x', row 3"),
         ("x,y\n1,2\n3,inf\n", "Got inf in a.csv, column 'y', row 3"),
         ("\n\nx,y\n1,2\n3,oops\n", "Got 'oops' in a.csv, column 'y', row 5"),
@@ -146,6 +146,8 @@ def test_bad_files_are_refused(tmp_path):
     write(tmp_path / "b.csv", "x,z\n1,2\n3,4\n")
     with pytest.raises(InputError, match="the same columns. Got x, z in b.csv after x, y in a.csv"):
         read(tmp_path)
+    with pytest.raises(InputError, match="If b.csv is no recording, leave it out with `pattern=`"):
+        read(tmp_path, channels=["y"])
     write(tmp_path / "a.parquet", "no")
     with pytest.raises(InputError, match="a.parquet must be a Parquet file"):
         read(tmp_path / "a.parquet")

@@ -54,6 +54,10 @@ def test_tables_keep_the_names_of_their_columns():
     np.testing.assert_array_equal(arrow.values[0], [[1, 4], [2, 5], [3, 6]])
 
 
+def test_columns_that_are_only_numbered_have_no_names():
+    assert recordings(frame(**{"0": [1.0, 2], "1": [3, 4]})).channels == ("channel 1", "channel 2")
+
+
 def test_channels_may_be_named_counted_or_selected():
     assert recordings(table(), ["a", "b"]).channels == ("a", "b")
     assert recordings(table(), 2).channels == ("channel 1", "channel 2")

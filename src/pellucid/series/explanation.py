@@ -100,11 +100,19 @@ class Explanation:
             center=place,
             size=len(members),
             rmse=float(self.fit[place]),
+            digits=self._digits,
             feature_names=lag_names(self.channels, order=self.order),
             output_names=[f"{name}[t+1]" for name in self.channels],
             coefficients=torch.from_numpy(self.parameters[place, 1:]),
             intercept=torch.from_numpy(self.parameters[place, 0]),
         )
+
+    @property
+    def _digits(self) -> int:
+        """Digits that a law must be printed with: offsets cancel against the means of the channels."""
+        if self.shift is None or self.scale is None:
+            return 4
+        return 4 + int(np.ceil(np.log10(max(1.0, float(np.abs(self.shift / self.scale).max())))))
 
     def channel(self, name: str | int | None) -> int:
         """The place of a channel, given by name or place; by default the first."""
@@ -147,7 +155,8 @@ class Explanation:
         return str(self)
 
     def __str__(self) -> str:
-        return f"Channel {self.channels[0]!r} and the law that it follows:\n{self.table()}\n{self.summary()}"
+        others = "" if len(self.channels) == 1 else "; `table(name)` shows the other channels"
+        return f"Channel {self.channels[0]!r} and the law that it follows{others}:\n{self.table()}\n{self.summary()}"
 
     def summary(self) -> str:
         """How closely the forecast follows its laws, channel by channel, and how much these change."""
@@ -160,9 +169,7 @@ class Explanation:
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
         text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
-        if len(self) > 1:
-            text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
-        return text
+        return f"{text}\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
@@ -191,7 +198,7 @@ class Explanation:
         """Write everything as JSON."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n")
 
-    def to_csv(self, path: str | Path | None = None) -> str:
+    def to_csv(self, path: str | Path) -> None:
         """A row per step and channel: forecast, standard deviation, witness, deviation and parameters."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -201,9 +208,7 @@ class Explanation:
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
                 writer.writerow([h + 1, name, *(float(v) for v in [*numbers, *self.parameters[h, :, k]])])
-        if path is not None:
-            Path(path).write_text(text.getvalue())
-        return text.getvalue()
+        Path(path).write_text(text.getvalue())
 
     def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:
         """The forecast of a channel beside a heat map of its witnesses' parameters; see `plot_explanations`."""

@@ -53,7 +53,12 @@ def read(
     sources: list[str] = []
     names: list[str] | None = None
     for file in files:
-        tables, origins, found = _read_file(file, wanted, header, decimal)
+        try:
+            tables, origins, found = _read_file(file, wanted, header, decimal)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            raise InputError(f"{error} If {file.name} is no recording, leave it out with `pattern=`.") from None
         if names is not None and found != names:
             raise InputError(
                 f"All files of a folder must have the same columns. Got {', '.join(found)} in {file.name} after "
@@ -108,9 +113,12 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]
             arrow.ConvertOptions(decimal_point=decimal, strings_can_be_null=True, null_values=_null_values()),
         )
     except ArrowException as error:
-        raise InputError(
-            f"{file.name} must have the same number of cells in every row. Got a file that cannot be read: {error}"
-        ) from None
+        ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        got = f"a file that cannot be read: {error}"
+        if ragged:
+            row, expected, cells = map(int, ragged.groups())
+            got = f"{cells} instead of {expected} in row {row + head.line + bool(names) - 1}; mend that row"
+        raise InputError(f"{file.name} must have the same number of cells in every row. Got {got}.") from None
     return table, head.line + bool(names)
 
 

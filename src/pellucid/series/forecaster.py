@@ -40,7 +40,11 @@ class Forecast(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """How good and how transparent forecasts are, in the units of the data."""
+    """How good and how transparent forecasts are: in the units of the data, and relative to what they are about.
+
+    A predictor can come close to its witnesses by following a law, or by hardly moving at all. The relative
+    numbers tell these apart: a relative error near 1 and a flat forecast are no gain, however small the deviation.
+    """
 
     error: float
     """Root mean squared error between the trajectories and what really came."""
@@ -50,6 +54,10 @@ class Scores(NamedTuple):
     """Mean total variation of the witnesses' parameters between consecutive positions; see `Explanation`."""
     negative_log_likelihood: float
     """Mean over the horizon positions, each given all that really came before it."""
+    relative_error: float
+    """The error divided by that of always forecasting the training mean; channels in their standard deviations."""
+    relative_deviation: float
+    """The deviation divided by how much the forecasts move along the horizon; channels in their standard deviations."""
     sequences: int
     """The number of sequences measured."""
 
@@ -86,9 +94,14 @@ class Forecaster:
     ----------
     channels : names of the channels to use, in order; or just their number; by default all that the data have.
     context, horizon : observe so many values, forecast so many.
-    order, radius, ridge : of the witnesses.
+    order : past values that a witness reads, the present one included.
+    radius : steps to either side over which a witness is fitted; 2 radius + 1 should exceed its order c + 1
+        coefficients per channel.
+    ridge : of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor
+        for moving less.
     game : "symmetric", "asymmetric" or None.
-    weight : lambda, the weight of the game.
+    weight : lambda, the weight of the game: 0 is no game, a large one makes the predictor follow its witnesses at
+        the expense of its error.
     scale : play the game in units of each channel's standard deviation, so that ridge and weight mean the
         same for all data (the default); or in the units of the data, as in the paper. What is reported is in
         the units of the data either way.
@@ -111,9 +124,9 @@ class Forecaster:
     --------
     >>> from pellucid.series import Forecaster, simulate_rig
     >>> rig = simulate_rig(rows=4000, seed=0)
-    >>> model = Forecaster(context=40, horizon=10, radius=4, width=16, epochs=2).fit(rig, progress=False)
+    >>> model = Forecaster(context=40, width=16, epochs=2).fit(rig, progress=False)
     >>> model.forecast(rig.values[0][:40]).mean.shape
-    (10, 4)
+    (20, 4)
     """
 
     channels: int | str | Sequence[str] | None = None
@@ -123,7 +136,7 @@ class Forecaster:
     radius: int = 9
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
     weight: float = 1.0
-    ridge: float = 1.0
+    ridge: float = 0.01
     scale: bool = True
     width: int = 128
     kernel: int = 9
@@ -153,13 +166,14 @@ class Forecaster:
             self.channels = tuple(names_of(self.channels))
         if self.stride is not None:
             self.stride = _checks.whole(self.stride, 1, "stride")
-        for name in ("horizon", "order", "width", "kernel", "epochs", "batch_size", "patience"):
+        self.horizon = _checks.whole(self.horizon, 2, "horizon")
+        for name in ("order", "width", "kernel", "epochs", "batch_size", "patience"):
             setattr(self, name, _checks.whole(getattr(self, name), 1, name))
-        self.radius = _checks.whole(self.radius, 0, "radius")
+        self.radius = _checks.whole(self.radius, 1, "radius")
         self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
         self.context = _checks.whole(self.context, self.order, "context")
-        for name in ("weight", "ridge", "learning_rate"):
-            setattr(self, name, _checks.at_least(getattr(self, name), 0, name, "Forecaster"))
+        for name, low in (("weight", 0), ("ridge", 0), ("learning_rate", 1e-9)):
+            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "Forecaster"))
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -222,7 +236,7 @@ class Forecaster:
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
-            identity={**self._settings(), "scaling": model.scaling_.to_dict(), "data": _digest(z, held)},
+            identity={"data": _digest(z, held), **self._settings(), "scaling": model.scaling_.to_dict()},
             folder=None if folder is None else Path(folder),
             resume=resume,
             progress=progress,
@@ -338,22 +352,35 @@ class Forecaster:
         """
         self._fitted()
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
-        totals = np.zeros(4)
+        totals = np.zeros(8)
         for z in self._pieces(sequences):
             trace = self._trace(z if forced else z[:, : self.context], forced=forced)
             scale = torch.from_numpy(self.scaling_.scale)
             future = z[:, self.context :]
-            error = ((trace.gaussian.mean - future) * scale).square().mean()
-            gap = trace.witnesses.f - trace.witnesses.at_centers()
-            deviation = (gap * (scale / self._units)).square().mean()
+            mean = trace.gaussian.mean.double()
+            error = (mean - future).square().mean((0, 1))  # (c,) in squared standard deviations, as all of these
+            gap = (trace.witnesses.f - trace.witnesses.at_centers()).double() / self._units
+            deviation = gap.square().mean(0)
+            moves = mean.var(1, correction=0).mean()
             theta = self._parameters(trace.witnesses).reshape(len(z), self.horizon, -1)
-            variation = np.abs(np.diff(theta, axis=1)).sum(2).mean() if self.horizon > 1 else 0.0
+            variation = np.abs(np.diff(theta, axis=1)).sum(2).mean()
             with torch.no_grad():
                 gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
                 likelihood = gaussian.negative_log_likelihood(future).mean() + scale.log().sum()
-            totals += len(z) * np.array([float(error), float(deviation), float(variation), float(likelihood)])
-        error, deviation, variation, likelihood = (totals / len(sequences)).tolist()
-        return Scores(error**0.5, deviation**0.5, variation, likelihood, len(sequences))
+            raw = scale.square()
+            parts = [(error * raw).mean(), (deviation * raw).mean(), variation, likelihood]
+            parts += [error.mean(), future.double().square().mean(), deviation.mean(), moves]
+            totals += len(z) * np.array([float(part) for part in parts])
+        error, deviation, variation, likelihood, errors, spread, gaps, moves = (totals / len(sequences)).tolist()
+        return Scores(
+            error=error**0.5,
+            deviation=deviation**0.5,
+            variation=variation,
+            negative_log_likelihood=likelihood,
+            relative_error=(errors / spread) ** 0.5,
+            relative_deviation=(gaps / moves) ** 0.5 if moves > 0 else float("nan"),
+            sequences=len(sequences),
+        )
 
     @torch.no_grad()
     def _trace(self, z: Tensor, *, forced: bool) -> _Trace:

@@ -235,6 +235,8 @@ def _from_table(data: Any, channels: Sequence[str] | None) -> Recordings:
     """From a table with named columns: pandas', polars', pyarrow's."""
     arrow = hasattr(data, "column_names") and hasattr(data, "schema")
     names = [str(name) for name in (data.column_names if arrow else data.columns)]
+    if names == [str(i) for i in range(len(names))]:  # numbered by default: no names at all
+        names = default_names(len(names))
     _refuse_twice(names if channels is None else [n for n in names if n in channels], "the table")
     columns = list(range(len(names))) if channels is None else columns_of(channels, names, "the table")
     if arrow:

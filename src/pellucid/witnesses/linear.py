@@ -136,11 +136,14 @@ class LinearWitness(Witness):
     """(P, K), or (0, K) for a constant."""
     intercept: Tensor
     """(K,)."""
+    digits: int = 4
+    """Significant digits that it is printed with."""
 
     def predict(self, x: Tensor) -> Tensor:
         return x[:, : len(self.coefficients)].double() @ self.coefficients + self.intercept
 
-    def text(self, *, digits: int = 4) -> str:
+    def text(self, *, digits: int | None = None) -> str:
+        digits = self.digits if digits is None else digits
         return "\n".join(f"{name} = {self._terms(k, digits)}" for k, name in enumerate(self.output_names))
 
     def _terms(self, k: int, digits: int) -> str:
