@@ -16,9 +16,9 @@ of y occur, so a large offset does no harm, and ties among the y (gaps of zero) 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from pellucid._bits import lowest, ones
 
 
 @njit(cache=True, nogil=True)
@@ -118,19 +118,6 @@ def absolute_many_valued(order, place, ordered, spreads, above, below, middle, s
             scores[m - remaining + 1 if beginning else remaining - 1] += total
 
 
-@intrinsic
-def _ones(_, word):
-    """How many bits are set."""
-    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
-
-
-@intrinsic
-def _lowest(_, word):
-    """The place of the lowest bit that is set."""
-    never_zero = ir.Constant(ir.IntType(1), 1)
-    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.cttz(args[0], never_zero)
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def squared_two_valued(masked, inside, m, y, scores):
     """Squared scores of packed columns (words x columns), one split each.
@@ -142,7 +129,7 @@ def squared_two_valued(masked, inside, m, y, scores):
     for c in range(len(scores)):
         size = 0
         for w in range(len(inside)):
-            size += np.int64(_ones(masked[w, c]))
+            size += np.int64(ones(masked[w, c]))
         flip = np.uint64(0) - np.uint64(2 * size > m)
         total = 0.0
         for block in range(y.shape[1]):
@@ -150,7 +137,7 @@ def squared_two_valued(masked, inside, m, y, scores):
             for w in range(len(inside)):
                 word = (masked[w, c] ^ flip) & inside[w]
                 while word:
-                    row = y[np.uint64(64 * w) + _lowest(word), block]
+                    row = y[np.uint64(64 * w) + lowest(word), block]
                     s0 += row[0]
                     s1 += row[1]
                     s2 += row[2]

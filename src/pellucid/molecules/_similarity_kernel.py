@@ -1,0 +1,51 @@
+"""Compiled search for similar bit sets. Words are 64 bits of a fingerprint."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pellucid._bits import ones
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def search_range(
+    queries, query_counts, query_folds, query_lost, pool, pool_counts, pool_folds, pool_lost, first, last, threshold,
+    begin, end, sizes,
+):  # fmt: skip
+    """The pool's rows with Tanimoto similarity above the threshold, for queries begin..end-1.
+
+    Only rows first[i]..last[i]-1 of the pool have a number of bits that allows it. Folds are the sets with all
+    words laid over each other in four; a set loses as many bits by it as fall onto others, so what two folds have in
+    common, plus the fewer lost, bounds what the sets have in common. Few pairs need more than that. Writes the
+    number of hits of each query into `sizes`; returns rows and similarities, one query after the other.
+    """
+    found = np.empty(1024, dtype=np.int64)
+    similarity = np.empty(1024)
+    hits = 0
+    share = threshold / (1.0 + threshold) * (1.0 - 1e-12)
+    for i in range(begin, end):
+        before = hits
+        count, lost = query_counts[i], query_lost[i]
+        a, b, c, d = query_folds[i, 0], query_folds[i, 1], query_folds[i, 2], query_folds[i, 3]
+        for j in range(first[i], last[i]):
+            bound = np.int64(
+                ones(a & pool_folds[j, 0]) + ones(b & pool_folds[j, 1])
+                + ones(c & pool_folds[j, 2]) + ones(d & pool_folds[j, 3])
+            ) + min(lost, pool_lost[j])  # fmt: skip
+            # both / (total - both) > threshold  <=>  both > threshold / (1 + threshold) total
+            if bound < share * (count + pool_counts[j]):
+                continue
+            both = 0
+            for word in range(queries.shape[1]):
+                both += np.int64(ones(queries[i, word] & pool[j, word]))
+            union = count + pool_counts[j] - both
+            if both > threshold * union:
+                if hits == len(found):
+                    found = np.concatenate((found, np.empty_like(found)))
+                    similarity = np.concatenate((similarity, np.empty_like(similarity)))
+                found[hits] = j
+                similarity[hits] = both / union
+                hits += 1
+        sizes[i] = hits - before
+    return found[:hits], similarity[:hits]

@@ -1,0 +1,92 @@
+"""Analogs by matched molecular pairs: one small group of a molecule exchanged for one seen elsewhere in its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, final
+
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdMMPA
+
+from pellucid import _checks
+
+_MARK = Chem.MolFromSmarts("[#0]")
+
+
+class Cut(NamedTuple):
+    """A molecule in two parts, each with a mark [*:1] where the bond was."""
+
+    rest: str
+    """What is kept."""
+    group: str
+    """What is exchanged."""
+    kind: str
+    """The atom of the rest that the group hangs on: its element, whether aromatic, its number of neighbors."""
+
+
+def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
+    """All single cuts whose smaller part, the group, has at most `largest` heavy atoms; each of them once, in order.
+
+    Cuts are RDKit's: acyclic single bonds between heavy atoms, functional groups left whole.
+    """
+    found = set()
+    for _, halves in rdMMPA.FragmentMol(molecule, maxCuts=1, resultsAsMols=False):
+        parts = halves.split(".")
+        if len(parts) != 2:
+            continue
+        for group, rest in (parts, parts[::-1]):
+            part, kept = Chem.MolFromSmiles(group), Chem.MolFromSmiles(rest)
+            size, other = part.GetNumHeavyAtoms() - 1, kept.GetNumHeavyAtoms() - 1  # without the mark
+            if size <= largest and size <= other:
+                found.add(Cut(rest, group, _kind(kept)))
+    return sorted(found)
+
+
+def _kind(rest: Chem.Mol) -> str:
+    mark = next(atom for atom in rest.GetAtoms() if atom.GetAtomMapNum() == 1)
+    atom = mark.GetNeighbors()[0]
+    symbol = atom.GetSymbol().lower() if atom.GetIsAromatic() else atom.GetSymbol()
+    return f"{symbol}{atom.GetDegree()}"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """Groups seen in a collection of molecules, by the kind of atom that they hang on, the most frequent first."""
+
+    by_kind: Mapping[str, tuple[str, ...]] = field(repr=False)
+    largest: int
+    """Heavy atoms of the largest group."""
+
+    @classmethod
+    def seen_in(cls, smiles: Iterable[str], *, largest: int = 8, per_kind: int = 40) -> Groups:
+        """Collect them: groups of at most `largest` heavy atoms, the `per_kind` most frequent of every kind."""
+        _checks.whole(largest, 1, "largest")
+        _checks.whole(per_kind, 1, "per_kind")
+        counts: dict[str, Counter[str]] = {}
+        with rdBase.BlockLogs():
+            for text in smiles:
+                for cut in cuts(Chem.MolFromSmiles(text), largest=largest):
+                    counts.setdefault(cut.kind, Counter())[cut.group] += 1
+        by_kind = {
+            kind: tuple(sorted(counter, key=lambda group: (-counter[group], group))[:per_kind])
+            for kind, counter in sorted(counts.items())
+        }
+        return cls(by_kind=by_kind, largest=largest)
+
+    def exchanged(self, smiles: str) -> Iterator[str]:
+        """Canonical SMILES of all molecules in which one group is exchanged; each once, the molecule itself not."""
+        molecule = Chem.MolFromSmiles(smiles)
+        seen = {Chem.MolToSmiles(molecule)}
+        with rdBase.BlockLogs():
+            for cut in cuts(molecule, largest=self.largest):
+                for group in self.by_kind.get(cut.kind, ()):
+                    if group == cut.group:
+                        continue
+                    joined = Chem.molzip(Chem.MolFromSmiles(f"{cut.rest}.{group}"))
+                    text = Chem.MolToSmiles(joined) if joined is not None else ""
+                    if text and text not in seen and Chem.MolFromSmiles(text) is not None:
+                        seen.add(text)
+                        yield text

@@ -1,0 +1,142 @@
+"""Morgan fingerprints as packed bits, and exact search for similar ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+import torch
+from rdkit import Chem, DataStructs
+from rdkit.Chem import rdFingerprintGenerator
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid._threads import run_chunks
+from pellucid.errors import InputError
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Morgan:
+    """Morgan fingerprints: which circular substructures a molecule has, hashed to bits.
+
+    Parameters
+    ----------
+    radius : bonds from the central atom of a substructure to its rim.
+    size : bits, a multiple of 64.
+    """
+
+    radius: int = 2
+    size: int = 2048
+
+    def __post_init__(self) -> None:
+        _checks.whole(self.radius, 0, "radius")
+        _checks.whole(self.size, 64, "size")
+        if self.size % 64:
+            raise InputError(f"`size` of Morgan must be a multiple of 64. Got {self.size}; choose 1024 or 2048, say.")
+
+    def __call__(self, molecules: Iterable[str | Chem.Mol]) -> Fingerprints:
+        """The fingerprints of molecules, or of valid SMILES."""
+        generator = rdFingerprintGenerator.GetMorganGenerator(radius=self.radius, fpSize=self.size)
+        rows = [DataStructs.BitVectToBinaryText(generator.GetFingerprint(_molecule(m))) for m in molecules]
+        words = np.frombuffer(b"".join(rows), dtype="<u8").reshape(len(rows), self.size // 64)
+        return Fingerprints(words)
+
+    def environments(self, molecule: Chem.Mol) -> dict[int, list[tuple[int, int]]]:
+        """For each bit that is set, the (central atom, radius) of the substructures that set it."""
+        generator = rdFingerprintGenerator.GetMorganGenerator(radius=self.radius, fpSize=self.size)
+        output = rdFingerprintGenerator.AdditionalOutput()
+        output.AllocateBitInfoMap()
+        generator.GetFingerprint(molecule, additionalOutput=output)
+        return {bit: sorted(places) for bit, places in sorted(output.GetBitInfoMap().items())}
+
+
+class Hits(NamedTuple):
+    """Similar molecules of several queries, one after the other."""
+
+    offsets: np.ndarray
+    """(queries + 1,) query i has the hits offsets[i] .. offsets[i + 1] - 1."""
+    members: np.ndarray
+    """Rows of the pool; most similar first, among equals the first row first."""
+    similarity: np.ndarray
+    """Tanimoto similarity of each."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fingerprints:
+    """N bit sets, packed."""
+
+    words: np.ndarray = field(repr=False)
+    """(N, size / 64) uint64."""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """(N,) the number of bits set."""
+        return _ones(self.words)
+
+    def dense(self) -> Tensor:
+        """(N, size) one byte a bit, as tree witnesses read them."""
+        bits = np.unpackbits(self.words.view(np.uint8), axis=1, bitorder="little")
+        return torch.from_numpy(bits)
+
+    @cached_property
+    def folds(self) -> np.ndarray:
+        """(N, 4) the words laid over each other."""
+        words = self.words
+        if words.shape[1] % 4:
+            words = np.pad(words, ((0, 0), (0, -words.shape[1] % 4)))
+        return np.asarray(np.bitwise_or.reduce(words.reshape(len(words), -1, 4), axis=1))
+
+    def similar_to(self, queries: Fingerprints, *, threshold: float = 0.6) -> Hits:
+        """All of these whose Tanimoto similarity |a and b| / |a or b| to a query is above the threshold, exactly.
+
+        Only sets with more than threshold |a| and fewer than |a| / threshold bits are looked at, and most of these
+        are ruled out by four words; see the kernel.
+        """
+        from pellucid.molecules._similarity_kernel import search_range
+
+        if not 0 < threshold < 1:
+            raise InputError(f"`threshold` must be between 0 and 1. Got {threshold!r}; 0.6 is the paper's.")
+        if self.words.shape[1] != queries.words.shape[1]:
+            widths = 64 * self.words.shape[1], 64 * queries.words.shape[1]
+            raise InputError(f"Fingerprints must have the same size. Got {widths[0]} and {widths[1]} bits.")
+        order = np.argsort(self.counts, kind="stable")
+        pool = Fingerprints(np.ascontiguousarray(self.words[order]))
+        first = np.searchsorted(pool.counts, np.floor(threshold * queries.counts), side="left")
+        last = np.searchsorted(pool.counts, np.ceil(queries.counts / threshold), side="right")
+        sizes = np.zeros(len(queries), dtype=np.int64)
+        parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+        def part(begin: int, end: int) -> None:
+            parts[begin] = search_range(
+                queries.words, queries.counts, queries.folds, queries.counts - _ones(queries.folds),
+                pool.words, pool.counts, pool.folds, pool.counts - _ones(pool.folds),
+                first, last, float(threshold), begin, end, sizes,
+            )  # fmt: skip
+
+        run_chunks(part, np.concatenate([[0], np.cumsum(last - first)]), torch.get_num_threads())
+        found, similarity = (np.concatenate(values) for values in zip(*(parts[b] for b in sorted(parts)), strict=True))
+        members = order[found]
+        best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
+        return Hits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
+
+
+def _ones(words: np.ndarray) -> np.ndarray:
+    """(N,) the number of bits set."""
+    return np.asarray(np.bitwise_count(words).sum(1, dtype=np.int64))
+
+
+def _molecule(molecule: str | Chem.Mol) -> Chem.Mol:
+    if not isinstance(molecule, str):
+        return molecule
+    parsed = Chem.MolFromSmiles(molecule)
+    if parsed is None:
+        raise InputError(f"Every SMILES must be valid. Got {molecule!r}; clean them with `prepare`.")
+    return parsed

@@ -1,0 +1,267 @@
+"""Neighborhoods of molecules: similar ones among those given, from a pool, and analogs made for the purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+import torch
+from rdkit import rdBase
+from tqdm.auto import tqdm
+
+from pellucid import _checks
+from pellucid._files import cache_folder
+from pellucid.errors import InputError
+from pellucid.molecules.analogs import Groups
+from pellucid.molecules.fingerprints import Fingerprints, Morgan
+from pellucid.molecules.table import canonical
+from pellucid.neighborhoods import Neighborhoods
+
+FORMAT = 1
+MORGAN = Morgan()
+ORIGINS = ("itself", "given", "pool", "analog")
+# Centers that one task of a worker handles.
+_CHUNK = 32
+
+
+class Neighbor(NamedTuple):
+    """One member of a molecule's neighborhood."""
+
+    smiles: str
+    similarity: float
+    """Tanimoto similarity to the center."""
+    origin: str
+    """"itself", "given", "pool", or "analog"."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Surroundings:
+    """The neighborhoods of n molecules, over N points: the centers first, then all other members."""
+
+    points: tuple[str, ...] = field(repr=False)
+    """Canonical SMILES of the N points."""
+    hoods: Neighborhoods
+    similarity: np.ndarray = field(repr=False)
+    """(M,) of each member to its center."""
+    origins: np.ndarray = field(repr=False)
+    """(M,) places in `ORIGINS`."""
+
+    def __len__(self) -> int:
+        return len(self.hoods)
+
+    def __repr__(self) -> str:
+        sizes = self.hoods.sizes.numpy()
+        some = sizes[sizes > 2]
+        text = f"{len(some) / len(sizes):.0%} with more than 2 members"
+        text += f", median of those {np.median(some):g}, largest {some.max()}" if len(some) else ""
+        return f"Surroundings({len(self)} molecules, {len(self.points)} points; {text})"
+
+    def neighbors(self, i: int) -> list[Neighbor]:
+        """The members of neighborhood i, most similar first; the molecule itself leads."""
+        begin, end = self.hoods.offsets[i : i + 2].tolist()
+        members = self.hoods.members[begin:end].tolist()
+        return [
+            Neighbor(self.points[m], float(self.similarity[begin + k]), ORIGINS[self.origins[begin + k]])
+            for k, m in enumerate(members)
+        ]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Similar:
+    """Which molecules are near a molecule: those with a Tanimoto similarity above the threshold.
+
+    Parameters
+    ----------
+    fingerprints : what similarity is measured with.
+    threshold : members are more similar to the center than this.
+    most : members that a neighborhood may have; the most similar ones are kept, real molecules before analogs.
+    analogs : whether to make analogs by exchanging groups.
+    largest_group, groups_per_kind : groups of at most so many heavy atoms are exchanged, for the so many most
+        frequent ones that hang on the same kind of atom in the molecules given.
+    """
+
+    fingerprints: Morgan = MORGAN
+    threshold: float = 0.6
+    most: int = 300
+    analogs: bool = True
+    largest_group: int = 8
+    groups_per_kind: int = 20
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold < 1:
+            raise InputError(f"`threshold` of Similar must be between 0 and 1. Got {self.threshold!r}; 0.6 is usual.")
+        for name in ("most", "largest_group", "groups_per_kind"):
+            _checks.whole(getattr(self, name), 1, name)
+
+    def groups(self, smiles: Sequence[str]) -> Groups:
+        """What can be exchanged, as seen in these molecules."""
+        if not self.analogs:
+            return Groups(by_kind={}, largest=self.largest_group)
+        return Groups.seen_in(smiles, largest=self.largest_group, per_kind=self.groups_per_kind)
+
+    def around(
+        self,
+        centers: Sequence[str],
+        given: Sequence[str],
+        groups: Groups,
+        *,
+        pool: Sequence[str] = (),
+        jobs: int | None = None,
+        progress: bool = True,
+        cache: Literal["default", "none"] | Path = "default",
+    ) -> Surroundings:
+        """The neighborhoods of `centers`.
+
+        Parameters
+        ----------
+        centers : canonical SMILES, each different.
+        given, pool : where real members come from: labeled and unlabeled molecules, canonical SMILES.
+        groups : where analogs come from.
+        jobs : processes that make analogs; by default one per core.
+        cache : a folder for finished neighborhoods, found again under a key of everything that they depend on;
+            "default" is in the user's cache, "none" keeps nothing.
+        """
+        key = self._key(centers, given, pool, groups)
+        file = None if cache == "none" else (_default_cache() if cache == "default" else Path(cache)) / f"{key}.npz"
+        if file is not None and file.exists():
+            return _load(file, len(centers))
+        result = self._around(list(centers), list(given), list(pool), groups, jobs or os.cpu_count() or 1, progress)
+        if file is not None:
+            _save(file, result)
+        return result
+
+    def _around(
+        self, centers: list[str], given: list[str], pool: list[str], groups: Groups, jobs: int, progress: bool
+    ) -> Surroundings:
+        own = self.fingerprints(centers)
+        real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
+        names = list(real)
+        hits = self.fingerprints(names).similar_to(own, threshold=self.threshold) if names else None
+        places = {text: i for i, text in enumerate(centers)}
+        points = list(centers)
+        members: list[int] = []
+        similarity: list[float] = []
+        origins: list[int] = []
+        offsets = [0]
+        for i, made in enumerate(self._analogs(centers, own, groups, jobs, progress)):
+            found: dict[str, tuple[float, str]] = {centers[i]: (1.0, "itself")}
+            if hits is not None:
+                part = slice(hits.offsets[i], hits.offsets[i + 1])
+                for j, value in zip(hits.members[part], hits.similarity[part], strict=True):
+                    found.setdefault(names[j], (float(value), real[names[j]]))
+            for text, value in made:
+                found.setdefault(text, (value, "analog"))
+            for text, (value, origin) in list(found.items())[: self.most]:
+                if text not in places:
+                    places[text] = len(points)
+                    points.append(text)
+                members.append(places[text])
+                similarity.append(value)
+                origins.append(ORIGINS.index(origin))
+            offsets.append(len(members))
+        hoods = Neighborhoods(torch.tensor(members), torch.tensor(offsets), torch.arange(len(centers)), len(points))
+        return Surroundings(
+            points=tuple(points), hoods=hoods, similarity=np.array(similarity), origins=np.array(origins, dtype=np.int8)
+        )
+
+    def _analogs(
+        self, centers: list[str], own: Fingerprints, groups: Groups, jobs: int, progress: bool
+    ) -> list[list[tuple[str, float]]]:
+        """For each center its analogs above the threshold, most similar first."""
+        if not groups.by_kind:
+            return [[] for _ in centers]
+        chunks = [centers[i : i + _CHUNK] for i in range(0, len(centers), _CHUNK)]
+        bar = tqdm(total=len(centers), desc="making analogs", unit="molecule", disable=not progress)
+        result: list[list[tuple[str, float]]] = []
+        with bar:
+            if jobs == 1 or len(chunks) == 1:
+                for chunk in chunks:
+                    result += _make(chunk, self, groups)
+                    bar.update(len(chunk))
+                return result
+            # A fresh process each: a forked one would inherit threads in an unknown state.
+            with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
+                for part in workers.map(_make, chunks, [self] * len(chunks), [groups] * len(chunks)):
+                    result += part
+                    bar.update(len(part))
+        return result
+
+    def _key(self, centers: Sequence[str], given: Sequence[str], pool: Sequence[str], groups: Groups) -> str:
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "rdkit": rdBase.rdkitVersion,
+            "settings": asdict(self),
+            "groups": {kind: list(texts) for kind, texts in groups.by_kind.items()},
+            "molecules": [list(centers), list(given), list(pool)],
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def neighbors(
+    smiles: str, given: Sequence[str], *, similar: Similar | None = None, pool: Sequence[str] = ()
+) -> list[Neighbor]:
+    """The neighborhood of one molecule among those given, a pool, and analogs of its own; most similar first.
+
+    >>> for member in neighbors("CCCCO", ["CCCCCO", "CCCCN", "c1ccccc1"], similar=Similar(threshold=0.5)):
+    ...     print(f"{member.smiles:<10}{member.similarity:.2f}  {member.origin}")
+    CCCCO     1.00  itself
+    CCCCCO    0.77  given
+    CCCCCCO   0.71  analog
+    CCCO      0.58  analog
+    """
+    text, reason = canonical(smiles)
+    if reason:
+        raise InputError(f"The molecule must be a valid SMILES. Got {smiles!r}: {reason}.")
+    similar = similar or Similar()
+    around = similar.around([text], given, similar.groups(given), pool=pool, jobs=1, progress=False, cache="none")
+    return around.neighbors(0)
+
+
+def _make(centers: list[str], similar: Similar, groups: Groups) -> list[list[tuple[str, float]]]:
+    result: list[list[tuple[str, float]]] = []
+    for center in centers:
+        made = list(groups.exchanged(center))
+        if not made:
+            result.append([])
+            continue
+        hits = similar.fingerprints(made).similar_to(similar.fingerprints([center]), threshold=similar.threshold)
+        best = sorted((-float(s), made[j]) for j, s in zip(hits.members, hits.similarity, strict=True))
+        result.append([(text, -s) for s, text in best[: similar.most]])
+    return result
+
+
+def _default_cache() -> Path:
+    return cache_folder() / "neighborhoods"
+
+
+def _save(file: Path, around: Surroundings) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f"draft-{os.getpid()}-{file.name}")
+    np.savez_compressed(
+        draft,
+        points=np.frombuffer("\n".join(around.points).encode(), dtype=np.uint8),
+        members=around.hoods.members.numpy(),
+        offsets=around.hoods.offsets.numpy(),
+        similarity=around.similarity,
+        origins=around.origins,
+    )
+    draft.replace(file)
+
+
+def _load(file: Path, centers: int) -> Surroundings:
+    with np.load(file, allow_pickle=False) as content:
+        points = tuple(content["points"].tobytes().decode().split("\n"))
+        members, offsets = torch.from_numpy(content["members"]), torch.from_numpy(content["offsets"])
+        similarity, origins = content["similarity"], content["origins"]
+    hoods = Neighborhoods(members, offsets, torch.arange(centers), len(points))
+    return Surroundings(points=points, hoods=hoods, similarity=similarity, origins=origins)

@@ -1,0 +1,185 @@
+"""Molecules with measured values, from tables of SMILES: everything that is left out is said, with its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem.MolStandardize import rdMolStandardize
+
+from pellucid.errors import InputError
+
+# Rows that an error message lists.
+_LISTED = 5
+
+
+class Rejection(NamedTuple):
+    """A row that was left out, and why."""
+
+    row: int
+    """As in the source, where a line of names counts as row 1."""
+    smiles: str
+    reason: str
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Molecules:
+    """Different molecules, each with its measured values; N molecules, K targets."""
+
+    smiles: tuple[str, ...] = field(repr=False)
+    """Canonical, of the largest organic fragment."""
+    y: np.ndarray = field(repr=False)
+    """(N, K) with NaN where nothing was measured."""
+    targets: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...] = field(repr=False)
+    """The rows of the source that each molecule comes from: several where it was listed more than once."""
+    rejected: tuple[Rejection, ...] = ()
+    stripped: int = 0
+    """Rows of salts and mixtures, of which the largest organic fragment was kept."""
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    def __repr__(self) -> str:
+        return f"Molecules({self.summary()})"
+
+    def summary(self) -> str:
+        """In one line what was kept and what was not."""
+        merged = sum(len(rows) - 1 for rows in self.rows)
+        parts = [f"{len(self)} molecules with {len(self.targets)} target{'s' if len(self.targets) != 1 else ''}"]
+        parts += [f"{merged} rows merged with others of the same molecule"] if merged else []
+        parts += (
+            [f"{self.stripped} salts or mixtures reduced to their largest organic fragment"] if self.stripped else []
+        )
+        parts += [f"{len(self.rejected)} rows left out"] if self.rejected else []
+        return "; ".join(parts)
+
+
+def prepare(
+    smiles: Iterable[str],
+    y: Any = None,
+    *,
+    targets: Sequence[str] | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    first_row: int = 1,
+) -> Molecules:
+    """Parse, clean and merge a table.
+
+    Of salts and mixtures the largest organic fragment is kept; charges, isotopes and stereochemistry stay as
+    they are. Rows of one molecule are merged if their values agree wherever both have one.
+
+    Parameters
+    ----------
+    smiles : one for each row.
+    y : (rows,) or (rows, K) measured values, NaN or None where there is none; None for unlabeled molecules.
+    targets : names of the K targets.
+    on_error : "raise" refuses the table if any row is invalid, has no value at all, or contradicts another row
+        of the same molecule; "skip" leaves these rows out and lists them in `rejected`.
+    first_row : the number of the first row, for messages.
+    """
+    texts = [text if isinstance(text, str) else "" for text in smiles]
+    values = np.zeros((len(texts), 0)) if y is None else _values(y, len(texts))
+    names = tuple(targets) if targets is not None else tuple(f"target {k + 1}" for k in range(values.shape[1]))
+    if len(names) != values.shape[1]:
+        raise InputError(f"There must be one name for each of the {values.shape[1]} targets. Got {len(names)}.")
+    if on_error not in ("raise", "skip"):
+        raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
+    rejected: list[Rejection] = []
+    groups: dict[str, list[int]] = {}
+    stripped: set[int] = set()
+    with rdBase.BlockLogs():
+        for i, text in enumerate(texts):
+            found, reason = canonical(text)
+            if not reason and values.shape[1] and np.isnan(values[i]).all():
+                reason = "no value for any target"
+            if reason:
+                rejected.append(Rejection(first_row + i, text, reason))
+                continue
+            groups.setdefault(found, []).append(i)
+            if "." in text:
+                stripped.add(i)
+    kept: dict[str, list[int]] = {}
+    for found, places in groups.items():
+        clash = _clash(values[places], names)
+        if clash:
+            others = ", ".join(str(first_row + i) for i in places)
+            rejected += [
+                Rejection(first_row + i, texts[i], f"{clash} contradicts itself in rows {others}, all of one molecule")
+                for i in places
+            ]
+        else:
+            kept[found] = places
+    rejected.sort()
+    if rejected and (on_error == "raise" or not kept):
+        raise InputError(_complaint(rejected, len(texts), bool(kept)))
+    return Molecules(
+        smiles=tuple(kept),
+        y=np.array([_merged(values[places]) for places in kept.values()]).reshape(len(kept), values.shape[1]),
+        targets=names,
+        rows=tuple(tuple(first_row + i for i in places) for places in kept.values()),
+        rejected=tuple(rejected),
+        stripped=sum(i in stripped for places in kept.values() for i in places),
+    )
+
+
+def canonical(text: str) -> tuple[str, str]:
+    """Canonical SMILES of the largest organic fragment, or why there is none."""
+    molecule = Chem.MolFromSmiles(text.strip()) if text.strip() else None
+    if molecule is None:
+        return "", "not a valid SMILES" if text.strip() else "no SMILES"
+    if "." in text:
+        molecule = rdMolStandardize.LargestFragmentChooser(preferOrganic=True).choose(molecule)
+    if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()):
+        return "", "no carbon in the largest fragment"
+    return Chem.MolToSmiles(molecule), ""
+
+
+def _values(y: Any, rows: int) -> np.ndarray:
+    """(rows, K) floats, NaN where there is nothing."""
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`y` must be numbers, or blank. Got something else: {error}; convert it first.") from None
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != rows:
+        raise InputError(
+            f"`y` must have one row for each of the {rows} SMILES. Got the shape {np.shape(y)}; give "
+            "(rows,) or (rows, targets)."
+        )
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise InputError(
+            f"`y` must be finite, or blank. Got {values[row, column]} in row {row + 1}, target {column + 1}."
+        )
+    return values
+
+
+def _clash(values: np.ndarray, names: Sequence[str]) -> str:
+    """The first target for which rows of one molecule disagree."""
+    for k, name in enumerate(names):
+        known = values[~np.isnan(values[:, k]), k]
+        if len(known) and (known != known[0]).any():
+            return repr(name)
+    return ""
+
+
+def _merged(values: np.ndarray) -> np.ndarray:
+    """What any of the rows knows."""
+    result: np.ndarray = values[0].copy()
+    for row in values[1:]:
+        result = np.where(np.isnan(result), row, result)
+    return result
+
+
+def _complaint(rejected: Sequence[Rejection], rows: int, some: bool) -> str:
+    listed = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:_LISTED])
+    more = f"; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else ""
+    cure = 'Mend them, or leave them out with `on_error="skip"`.' if some else "Mend them."
+    return (
+        f"Every row must hold a valid molecule with at least one value. Got {len(rejected)} of {rows} that do not: "
+        f"{listed}{more}. {cure}"
+    )

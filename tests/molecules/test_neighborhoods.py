@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator
+from rdkit.DataStructs import TanimotoSimilarity
+
+from pellucid import InputError
+from pellucid.molecules import Similar, neighbors
+
+SMILES = ["CC(=O)Nc1ccc(O)cc1", "CC(=O)Nc1ccc(OC)cc1", "CC(=O)Nc1ccc(OCC)cc1", "CCCCCO", "Cc1ccccc1", "Clc1ccccc1C"]
+SMILES = [Chem.CanonSmiles(text) for text in SMILES]
+
+
+def tanimoto(a, b):
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    return TanimotoSimilarity(*(generator.GetFingerprint(Chem.MolFromSmiles(text)) for text in (a, b)))
+
+
+@pytest.fixture(scope="module")
+def around():
+    similar = Similar(threshold=0.4)
+    return similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
+
+
+def test_members_are_all_that_are_similar_enough_and_the_center_leads(around):
+    groups = Similar().groups(SMILES)
+    for i, center in enumerate(SMILES):
+        found = around.neighbors(i)
+        assert found[0] == (center, 1.0, "itself")
+        assert all(member.similarity == pytest.approx(tanimoto(center, member.smiles)) for member in found)
+        texts = [member.smiles for member in found]
+        assert len(set(texts)) == len(texts)
+        expected = {text for text in [*SMILES, *groups.exchanged(center)] if tanimoto(center, text) > 0.4}
+        assert set(texts) == expected
+        for origin in ("given", "analog"):
+            values = [member.similarity for member in found if member.origin == origin]
+            assert values == sorted(values, reverse=True)
+
+
+def test_centers_are_the_first_points(around):
+    assert list(around.points[: len(SMILES)]) == SMILES
+    assert len(set(around.points)) == len(around.points)
+    assert around.hoods.centers.tolist() == list(range(len(SMILES)))
+    assert "6 molecules" in repr(around)
+
+
+def test_real_molecules_come_before_analogs_when_there_are_too_many():
+    similar = Similar(threshold=0.3, most=3)
+    around = similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
+    assert around.hoods.sizes.max() == 3
+    assert [member.origin for member in around.neighbors(0)] == ["itself", "given", "given"]
+
+
+def test_pools_are_unlabeled_neighbors():
+    found = neighbors(
+        SMILES[0], [SMILES[4]], similar=Similar(threshold=0.4, analogs=False), pool=[SMILES[1], SMILES[4]]
+    )
+    assert [member.origin for member in found] == ["itself", "pool"]
+    assert found[1].smiles == SMILES[1]
+
+
+def test_new_molecules_have_neighbors_too():
+    assert neighbors("OC(=O)C", SMILES)[0].smiles == "CC(=O)O"
+    with pytest.raises(InputError, match="must be a valid SMILES. Got 'no': not a valid SMILES"):
+        neighbors("no", SMILES)
+
+
+def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, around):
+    monkeypatch.setattr("pellucid.molecules.neighborhoods._CHUNK", 2)
+    similar = Similar(threshold=0.4)
+    groups = similar.groups(SMILES)
+    made = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
+    monkeypatch.setattr(Similar, "_around", None)  # from here on nothing is made anew
+    found = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
+    for other in (made, found):
+        assert other.points == around.points
+        assert other.hoods.members.tolist() == around.hoods.members.tolist()
+        np.testing.assert_array_equal(other.similarity, around.similarity)
+        np.testing.assert_array_equal(other.origins, around.origins)
+
+
+def test_everything_that_matters_is_in_the_key(tmp_path):
+    similar = Similar(threshold=0.4)
+    groups = similar.groups(SMILES)
+    calls = [
+        (similar, SMILES, SMILES, groups, ()),
+        (Similar(threshold=0.5), SMILES, SMILES, groups, ()),
+        (similar, SMILES[:5], SMILES, groups, ()),
+        (similar, SMILES, SMILES[:5], groups, ()),
+        (similar, SMILES, SMILES, similar.groups(SMILES[:3]), ()),
+        (similar, SMILES, SMILES, groups, ("CCO",)),
+    ]
+    for settings, centers, given, known, pool in calls:
+        settings.around(centers, given, known, pool=pool, jobs=1, progress=False, cache=tmp_path)
+    assert len(list(tmp_path.iterdir())) == len(calls)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threshold": 0}, "`threshold` of Similar must be between 0 and 1"),
+        ({"most": 0}, "`most` must be a whole number"),
+    ],
+)
+def test_mistakes_are_told(settings, message):
+    with pytest.raises(InputError, match=message):
+        Similar(**settings)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from pellucid import InputError
+from pellucid.molecules import prepare
+
+NAN = np.nan
+
+
+def test_molecules_are_canonical_and_keep_their_values():
+    table = prepare(["OCC", "c1ccccc1"], [[1, NAN], [0, 2.5]], targets=["a", "b"])
+    assert table.smiles == ("CCO", "c1ccccc1")
+    np.testing.assert_array_equal(table.y, [[1, NAN], [0, 2.5]])
+    assert table.targets == ("a", "b")
+    assert table.rows == ((1,), (2,))
+    assert repr(table) == "Molecules(2 molecules with 2 targets)"
+
+
+def test_of_salts_the_largest_organic_fragment_is_kept():
+    table = prepare(["CC(=O)[O-].[Na+]", "Cl.CCN", "[O-][Cl](=O)(=O)=O.C[NH3+]"], [1, 2, 3])
+    assert table.smiles == ("CC(=O)[O-]", "CCN", "C[NH3+]")
+    assert table.stripped == 3
+    assert "3 salts or mixtures" in table.summary()
+
+
+def test_rows_of_one_molecule_are_merged_where_they_agree():
+    table = prepare(["CCO", "OCC", "CCO.Cl"], [[1, NAN], [NAN, 5], [1, 5]])
+    assert len(table) == 1
+    np.testing.assert_array_equal(table.y, [[1, 5]])
+    assert table.rows == ((1, 2, 3),)
+    assert "2 rows merged" in table.summary()
+
+
+def test_every_row_that_cannot_be_used_is_reported():
+    smiles = ["CCO", "nonsense", "", "CCN", "NCC", "CCC", "[Na+].[Cl-]", None]
+    y = [1, 1, 1, 0, 1, NAN, 1, 1]
+    with pytest.raises(
+        InputError, match=r"Got 7 of 8 that do not: row 2 \('nonsense'\): not a valid SMILES; row 3"
+    ) as error:
+        prepare(smiles, y)
+    assert 'leave them out with `on_error="skip"`' in str(error.value)
+    assert "and 2 more" in str(error.value)
+    table = prepare(smiles, y, on_error="skip", first_row=2)
+    assert table.smiles == ("CCO",)
+    reasons = {rejection.row: rejection.reason for rejection in table.rejected}
+    assert reasons == {
+        3: "not a valid SMILES",
+        4: "no SMILES",
+        5: "'target 1' contradicts itself in rows 5, 6, all of one molecule",
+        6: "'target 1' contradicts itself in rows 5, 6, all of one molecule",
+        7: "no value for any target",
+        8: "no carbon in the largest fragment",
+        9: "no SMILES",
+    }
+    assert "7 rows left out" in table.summary()
+
+
+def test_unlabeled_molecules_need_no_values():
+    table = prepare(["CCO", "CCN"])
+    assert table.y.shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"smiles": ["C"], "y": [1, 2]}, r"one row for each of the 1 SMILES. Got the shape \(2,\)"),
+        ({"smiles": ["C"], "y": ["high"]}, "must be numbers, or blank. Got something else"),
+        ({"smiles": ["C"], "y": [np.inf]}, "must be finite, or blank. Got inf in row 1, target 1"),
+        ({"smiles": ["C"], "y": [1], "targets": ["a", "b"]}, "one name for each of the 1 targets. Got 2"),
+        ({"smiles": ["C"], "y": [1], "on_error": "ignore"}, '`on_error` must be "raise" or "skip". Got \'ignore\''),
+        ({"smiles": ["x"], "y": [1], "on_error": "skip"}, "Got 1 of 1 that do not.*Mend them."),
+    ],
+)
+def test_mistakes_are_told(arguments, message):
+    with pytest.raises(InputError, match=message):
+        prepare(**arguments)
