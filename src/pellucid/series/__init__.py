@@ -4,10 +4,11 @@ from pellucid.series.bearing import load_bearing
 from pellucid.series.explanation import Explanation
 from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
-from pellucid.series.forecaster import Forecast, Forecaster, Scores
+from pellucid.series.forecaster import Forecast, Forecaster
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.recordings import Recordings, recordings
 from pellucid.series.rig import simulate_rig
+from pellucid.series.scores import Scores
 
 __all__ = [
     "Explanation",

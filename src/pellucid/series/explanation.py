@@ -98,6 +98,7 @@ class Explanation:
         members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
             center=place,
+            place=f"step {place + 1}",
             size=len(members),
             rmse=float(self.fit[place]),
             digits=self._digits,

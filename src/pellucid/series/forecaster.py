@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
 
@@ -14,16 +13,14 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks, storage
-from pellucid.builders import windows
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, SymmetricGame
-from pellucid.neighborhoods import Windows
 from pellucid.series.explanation import Explanation
-from pellucid.series.network import Gaussian, Network
+from pellucid.series.network import Network
 from pellucid.series.recordings import Recordings, array_of, names_of, recordings
 from pellucid.series.scaling import Scaling
-from pellucid.witnesses import LinearFamily, lagged
-from pellucid.witnesses.linear import LinearWitnesses
+from pellucid.series.scores import Scores, measure
+from pellucid.series.witnessing import Witnessing
 
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
@@ -37,39 +34,6 @@ class Forecast(NamedTuple):
     """(..., horizon, c) the trajectory."""
     covariance: np.ndarray
     """(..., horizon, c, c) of each value, not accumulated along the trajectory."""
-
-
-class Scores(NamedTuple):
-    """How good and how transparent forecasts are: in the units of the data, and relative to what they are about.
-
-    A predictor can come close to its witnesses by following a law, or by hardly moving at all. The relative
-    numbers tell these apart: a relative error near 1 and a flat forecast are no gain, however small the deviation.
-    """
-
-    error: float
-    """Root mean squared error between the trajectories and what really came."""
-    deviation: float
-    """Root mean squared error between predictor and witness, each witness at its own center."""
-    variation: float
-    """Mean total variation of the witnesses' parameters between consecutive positions; see `Explanation`."""
-    negative_log_likelihood: float
-    """Mean over the horizon positions, each given all that really came before it."""
-    relative_error: float
-    """The error divided by that of always forecasting the training mean; channels in their standard deviations."""
-    relative_deviation: float
-    """The deviation divided by how much the forecasts move along the horizon; channels in their standard deviations."""
-    sequences: int
-    """The number of sequences measured."""
-
-
-class _Trace(NamedTuple):
-    """What the predictor does along a batch of horizons, and the witnesses' answer."""
-
-    gaussian: Gaussian
-    """(B, horizon, c) standardized."""
-    features: Tensor
-    """(B, horizon, order c) the witnesses' lags, standardized."""
-    witnesses: LinearWitnesses
 
 
 @final
@@ -256,28 +220,20 @@ class Forecaster:
         likelihood = gaussian.negative_log_likelihood(batch[:, self.context :]).mean()
         if self.game is None:
             return {"loss": likelihood}
-        game = GAMES[self.game](self._family, weight=self.weight)
-        units = self._units.to(batch)
-        f = (gaussian.mean * units).flatten(0, 1)
-        outcome = game(f, self._lags(batch[:, :-1], units).flatten(0, 1), self._hoods(len(batch), batch.device))
+        game = GAMES[self.game](self._witnessing.family, weight=self.weight)
+        outcome = game(*self._witnessing.points(gaussian.mean, batch[:, :-1]))
         return {"loss": likelihood + outcome.penalty, "nll": likelihood, "penalty": outcome.penalty}
 
     @property
-    def _family(self) -> LinearFamily:
-        return LinearFamily(ridge=self.ridge)
-
-    @property
-    def _units(self) -> Tensor:
-        """(c,) what one standard deviation of each channel is in the units of the game."""
-        scale = self.scaling_.scale
-        return torch.from_numpy(np.ones_like(scale) if self.scale else scale)
-
-    def _lags(self, z: Tensor, units: Tensor) -> Tensor:
-        """(B, horizon, order c) features of the witnesses at the last `horizon` positions of z."""
-        return lagged(z[:, z.shape[1] - self.horizon - self.order + 1 :] * units, order=self.order)
-
-    def _hoods(self, sequences: int, device: torch.device) -> Windows:
-        return _windows(self.horizon, sequences, self.radius).to(device)
+    def _witnessing(self) -> Witnessing:
+        return Witnessing(
+            scaling=self.scaling_,
+            scale=self.scale,
+            horizon=self.horizon,
+            order=self.order,
+            radius=self.radius,
+            ridge=self.ridge,
+        )
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -322,11 +278,10 @@ class Forecaster:
                 )
             values = np.concatenate([values, actual])
         z = self.scaling_.standardize(values[None])
-        trace = self._trace(z, forced=future is not None)
+        trace = self._witnessing.trace(self.network_, z, forced=future is not None)
         mean, covariance = self.scaling_.moments(trace.gaussian)
-        theta = self._parameters(trace.witnesses)
+        theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
-        witnessed = theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:])
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
@@ -337,8 +292,8 @@ class Forecaster:
             mean=mean[0],
             covariance=covariance[0],
             parameters=theta,
-            witnessed=witnessed,
-            fit=self._fit_quality(trace),
+            witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
+            fit=self._witnessing.fit(trace.witnesses),
             actual=actual,
         )
 
@@ -352,61 +307,7 @@ class Forecaster:
         """
         self._fitted()
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
-        totals = np.zeros(8)
-        for z in self._pieces(sequences):
-            trace = self._trace(z if forced else z[:, : self.context], forced=forced)
-            scale = torch.from_numpy(self.scaling_.scale)
-            future = z[:, self.context :]
-            mean = trace.gaussian.mean.double()
-            error = (mean - future).square().mean((0, 1))  # (c,) in squared standard deviations, as all of these
-            gap = (trace.witnesses.f - trace.witnesses.at_centers()).double() / self._units
-            deviation = gap.square().mean(0)
-            moves = mean.var(1, correction=0).mean()
-            theta = self._parameters(trace.witnesses).reshape(len(z), self.horizon, -1)
-            variation = np.abs(np.diff(theta, axis=1)).sum(2).mean()
-            with torch.no_grad():
-                gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
-                likelihood = gaussian.negative_log_likelihood(future).mean() + scale.log().sum()
-            raw = scale.square()
-            parts = [(error * raw).mean(), (deviation * raw).mean(), variation, likelihood]
-            parts += [error.mean(), future.double().square().mean(), deviation.mean(), moves]
-            totals += len(z) * np.array([float(part) for part in parts])
-        error, deviation, variation, likelihood, errors, spread, gaps, moves = (totals / len(sequences)).tolist()
-        return Scores(
-            error=error**0.5,
-            deviation=deviation**0.5,
-            variation=variation,
-            negative_log_likelihood=likelihood,
-            relative_error=(errors / spread) ** 0.5,
-            relative_deviation=(gaps / moves) ** 0.5 if moves > 0 else float("nan"),
-            sequences=len(sequences),
-        )
-
-    @torch.no_grad()
-    def _trace(self, z: Tensor, *, forced: bool) -> _Trace:
-        """Along the horizon of z: (B, context, c), or (B, context + horizon, c) with teacher forcing."""
-        if forced:
-            gaussian, _ = self.network_(z[:, :-1], last=self.horizon)
-            seen = z[:, :-1]
-        else:
-            gaussian = self.network_.generate(z, self.horizon)
-            seen = torch.cat([z, gaussian.mean[:, :-1]], dim=1)
-        units = self._units.to(z)
-        hoods = self._hoods(len(z), z.device)
-        f = (gaussian.mean * units).flatten(0, 1)
-        witnesses = self._family.best_response(self._lags(seen, units).flatten(0, 1), f, hoods)
-        return _Trace(gaussian, self._lags(seen, torch.ones_like(units)), witnesses)
-
-    def _parameters(self, witnesses: LinearWitnesses) -> np.ndarray:
-        """(n, 1 + order c, c) in the units of the data."""
-        return self.scaling_.parameters(witnesses.theta, self._units.numpy())
-
-    def _fit_quality(self, trace: _Trace) -> np.ndarray:
-        """(n,) root mean squared error over each neighborhood and the channels, in the units of the data."""
-        hoods, witnesses = trace.witnesses.hoods, trace.witnesses
-        unit = torch.from_numpy(self.scaling_.scale) / self._units
-        gaps = ((witnesses.f[hoods.members] - witnesses.at_members()) * unit).square().mean(1)
-        return (hoods.sum_members(gaps) / hoods.sizes).sqrt().numpy()
+        return measure(self.network_, self._witnessing, self._pieces(sequences), forced=forced)
 
     def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
         for start in range(0, len(sequences), _BATCH):
@@ -494,12 +395,6 @@ def _places(source: Recordings, length: int, stride: int) -> list[int]:
     """The first rows of all sequences, in the table of all recordings one after the other."""
     begins = np.concatenate([[0], np.cumsum([len(table) for table in source.values])])
     return [int(begins[i]) + row for i, row in source.starts(length, stride=stride)]
-
-
-@lru_cache(maxsize=8)
-def _windows(horizon: int, sequences: int, radius: int) -> Windows:
-    """Neighborhoods of a batch: batches of one size share theirs."""
-    return windows([horizon] * sequences, radius=radius)
 
 
 def _digest(*parts: Tensor | None) -> str:

@@ -56,6 +56,8 @@ class Witness(ABC):
     """Root mean squared error between witness and predictor over the members and outputs."""
     feature_names: list[str]
     output_names: list[str]
+    place: str | None = None
+    """What its center is called, where that is not its number."""
 
     @abstractmethod
     def predict(self, x: Tensor) -> Tensor:
@@ -94,7 +96,8 @@ class Witness(ABC):
 
     def __str__(self) -> str:
         members = "1 member" if self.size == 1 else f"{self.size} members"
-        return f"{self.text()}\n  around point {self.center}: {members}, rmse {self.rmse:.3g} from the predictor"
+        place = f"point {self.center}" if self.place is None else self.place
+        return f"{self.text()}\n  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

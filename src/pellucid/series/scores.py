@@ -1,0 +1,74 @@
+"""How good and how transparent forecasts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.series.network import Network
+from pellucid.series.witnessing import Witnessing
+
+
+class Scores(NamedTuple):
+    """How good and how transparent forecasts are: in the units of the data, and relative to what they are about.
+
+    A predictor can come close to its witnesses by following a law, or by hardly moving at all. The relative
+    numbers tell these apart: a relative error near 1 and a flat forecast are no gain, however small the deviation.
+    """
+
+    error: float
+    """Root mean squared error between the trajectories and what really came."""
+    deviation: float
+    """Root mean squared error between predictor and witness, each witness at its own center."""
+    variation: float
+    """Mean total variation of the witnesses' parameters between consecutive positions; see `Explanation`."""
+    negative_log_likelihood: float
+    """Mean over the horizon positions, each given all that really came before it."""
+    relative_error: float
+    """The error divided by that of always forecasting the training mean; channels in their standard deviations."""
+    relative_deviation: float
+    """The deviation divided by how much the forecasts move along the horizon; channels in their standard deviations."""
+    sequences: int
+    """The number of sequences measured."""
+
+
+@torch.no_grad()
+def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], *, forced: bool) -> Scores:
+    """Scores over sequences (B, context + horizon, c), given in standardized pieces."""
+    scale = torch.from_numpy(witnessing.scaling.scale)
+    horizon = witnessing.horizon
+    totals, count = np.zeros(8), 0
+    for z in pieces:
+        trace = witnessing.trace(network, z if forced else z[:, :-horizon], forced=forced)
+        future = z[:, -horizon:].double()
+        mean = trace.gaussian.mean.double()
+        errors = (mean - future).square().mean((0, 1))  # (c,) in squared standard deviations
+        gaps = witnessing.gaps(trace.witnesses).square().mean(0)  # (c,) likewise
+        theta = witnessing.parameters(trace.witnesses).reshape(len(z), horizon, -1)
+        gaussian, _ = network(z[:, :-1], last=horizon)
+        means = (
+            (errors * scale.square()).mean(),
+            (gaps * scale.square()).mean(),
+            np.abs(np.diff(theta, axis=1)).sum(2).mean(),
+            gaussian.negative_log_likelihood(z[:, -horizon:]).mean() + scale.log().sum(),
+            errors.mean(),
+            future.square().mean(),
+            gaps.mean(),
+            mean.var(1, correction=0).mean(),
+        )
+        totals += len(z) * np.array([float(value) for value in means])
+        count += len(z)
+    error, deviation, variation, likelihood, relative, spread, gap, moves = (totals / count).tolist()
+    return Scores(
+        error=error**0.5,
+        deviation=deviation**0.5,
+        variation=variation,
+        negative_log_likelihood=likelihood,
+        relative_error=(relative / spread) ** 0.5,
+        relative_deviation=(gap / moves) ** 0.5 if moves > 0 else float("nan"),
+        sequences=count,
+    )
