@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+import torch
+from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
+from rdkit import Chem
+
+from pellucid import InputError
+from pellucid.molecules import GraphNetwork, Graphs
+
+SMILES = ["CCO", "c1ccccc1C", "CC(=O)Nc1ccc(O)cc1", "C", "OC(=O)c1ccccc1"]
+
+
+@pytest.fixture
+def network():
+    torch.manual_seed(0)
+    return GraphNetwork(2, width=8, depth=3)
+
+
+def by_hand(network, smiles):
+    """The docstring's equations, with loops over bonds."""
+    graph = SimpleMoleculeMolGraphFeaturizer()(Chem.MolFromSmiles(smiles))
+    passing = network.message_passing
+    atoms, bonds = (torch.as_tensor(np.asarray(part), dtype=torch.float32) for part in (graph.V, graph.E))
+    source, target = graph.edge_index
+    first = [passing.W_i(torch.cat([atoms[source[b]], bonds[b]])) for b in range(len(bonds))]
+    hidden = [torch.relu(h) for h in first]
+    for _ in range(passing.depth - 1):
+        hidden = [
+            torch.relu(
+                first[b]
+                + passing.W_h(
+                    sum(
+                        (hidden[a] for a in range(len(bonds)) if target[a] == source[b] and source[a] != target[b]),
+                        torch.zeros_like(hidden[b]),
+                    )
+                )
+            )
+            for b in range(len(bonds))
+        ]
+    states = []
+    for v in range(len(atoms)):
+        arriving = sum((hidden[b] for b in range(len(bonds)) if target[b] == v), torch.zeros(passing.W_h.out_features))
+        states.append(torch.relu(passing.W_o(torch.cat([atoms[v], arriving]))))
+    return network.head(torch.stack(states).mean(0))
+
+
+def test_outputs_are_those_of_the_equations(network):
+    found = network(Graphs(SMILES).batch(list(range(5))))
+    assert found.shape == (5, 2)
+    for row, smiles in zip(found, SMILES, strict=True):
+        torch.testing.assert_close(row, by_hand(network, smiles))
+
+
+def test_a_molecule_does_not_depend_on_its_batch_or_on_how_it_is_written(network):
+    graphs = Graphs([*SMILES, "Cc1ccccc1"])
+    together = network(graphs.batch([1, 0, 5]))
+    torch.testing.assert_close(together[0], network(graphs.batch([1]))[0])
+    torch.testing.assert_close(together[0], together[2])
+    torch.testing.assert_close(network.predict(graphs, size=4), network(graphs.batch(torch.arange(6))).detach())
+
+
+def test_it_learns_to_count_oxygens():
+    torch.manual_seed(0)
+    network = GraphNetwork(1, width=16, depth=2)
+    graphs = Graphs(SMILES)
+    y = torch.tensor([[float(text.count("O"))] for text in SMILES])
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = (network(graphs.batch(list(range(5)))) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+    torch.testing.assert_close(network.predict(graphs), y, atol=0.1, rtol=0)
+
+
+def test_predicting_leaves_the_mode_as_it_was():
+    network = GraphNetwork(1, width=8, dropout=0.5).train()
+    graphs = Graphs(SMILES)
+    assert torch.equal(network.predict(graphs), network.predict(graphs))
+    assert network.training
+
+
+def test_molecules_that_are_not_there_are_told():
+    with pytest.raises(InputError, match="Every index must lie between 0 and 4"):
+        Graphs(SMILES).batch([5])
