@@ -167,9 +167,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
     parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep or symmetric-10")
     parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
+    parser.add_argument("--seed", type=int, help="another split, initialization and order than the configuration's")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args()
-    chosen = cells(load_config("bearing", arguments.size))
+    config = load_config("bearing", arguments.size)
+    if arguments.seed is not None:
+        config |= {"seed": arguments.seed, "size": f"{arguments.size}-seed{arguments.seed}"}
+    chosen = cells(config)
     if arguments.only:
         unknown = set(arguments.only) - {cell["name"] for cell in chosen}
         if unknown:
@@ -178,9 +182,9 @@ def main() -> None:
     if arguments.measure_again:
         saved = [cell for cell in chosen if (MODELS / cell["size"] / cell["name"] / "model").exists()]
         with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-            list(pool.map(partial(measure_again, reports=arguments.out / arguments.size), saved))
+            list(pool.map(partial(measure_again, reports=arguments.out / config["size"]), saved))
     else:
-        run_cells(chosen, run, arguments.out / arguments.size, arguments.jobs)
+        run_cells(chosen, run, arguments.out / config["size"], arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -158,6 +158,24 @@ def limit_table(reports: Reports) -> str:
     )
 
 
+def seeds_table(others: Mapping[str, Reports], reports: Reports) -> str:
+    """What another seed (split, initialization, order) changes."""
+    head = "| seed | DEEP: error, deviation, TV | λ = 0.1, asymmetric: error, deviation, TV |\n|---|---|---|"
+    rows = []
+    for part in (reports, *others.values()):
+        numbers = [
+            ", ".join(f"{score(part, cell, measure):.3f}" for measure in MEASURES)
+            for cell in ("deep", "asymmetric-0.1")
+        ]
+        rows.append(f"| {part['deep']['config']['seed']} | {' | '.join(numbers)} |")
+    return "\n".join([head, *rows])
+
+
+def other_seeds(size: str) -> dict[str, Reports]:
+    """Reports of further seeds, by folder."""
+    return {path.name: read_reports(path) for path in sorted(REPORTS.glob(f"{size}-seed*"))}
+
+
 def conditions(reports: Reports) -> str:
     """How the numbers came about, from the reports themselves."""
     deep = reports["deep"]
@@ -229,13 +247,14 @@ def figures(reports: Reports) -> dict[str, Callable[[], Figure]]:
     }
 
 
-def sections(reports: Reports, throughput: Mapping[str, Any]) -> dict[str, str]:
+def sections(reports: Reports, others: Mapping[str, Reports], throughput: Mapping[str, Any]) -> dict[str, str]:
     """What is written into the README, by the mark where it goes."""
     return {
         "bearing: conditions": conditions(reports),
         "bearing: table 3": table3(reports),
         "bearing: figure 7": figure7_table(reports),
         "bearing: claims": claims_table(reports),
+        "bearing: seeds": seeds_table(others, reports),
         "bearing: limit": limit_table(reports),
         "bearing: throughput": throughput_table(throughput),
     }
@@ -247,7 +266,7 @@ def main() -> None:
     arguments = parser.parse_args()
     reports = read_reports(REPORTS / arguments.size)
     throughput = json.loads((REPORTS / "throughput.json").read_text())
-    for mark, text in sections(reports, throughput).items():
+    for mark, text in sections(reports, other_seeds(arguments.size), throughput).items():
         write_section(README, mark, text)
         print(f"{text}\n")
     for name, draw in figures(reports).items():
