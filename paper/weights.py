@@ -1,0 +1,76 @@
+"""What the weight does with the library's defaults: `python -m paper.weights`, a minute.
+
+Small forecasters on four of the bearing recordings, three to learn from and one to test; the table goes into
+`docs/series.md`. Also draws the picture there, on the simulated rig.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from paper.bearing import REPORTS
+from paper.runs import ROOT, provenance, write_report, write_section
+
+from pellucid.series import Forecaster, load_bearing, simulate_rig
+from pellucid.series.recordings import Recordings
+
+NAMES = ("2004.02.12.10.32.39", "2004.02.13.03.02.39", "2004.02.15.21.42.39", "2004.02.18.16.22.39")
+SMALL: dict[str, Any] = {"width": 32, "epochs": 5, "batch_size": 32, "learning_rate": 0.01}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "no game": {"game": None},
+    **{f"weight {weight:g}": {"weight": weight} for weight in (0.3, 1.0, 3.0, 10.0)},
+    "weight 3, ridge 1": {"weight": 3.0, "ridge": 1.0},
+}
+REPORT = REPORTS / "weights.json"
+DOCS = ROOT / "docs"
+
+
+def measure(train: Recordings, test: Recordings, **other: Any) -> dict[str, Any]:
+    """Scores of every setting, of forecasts and of one-step predictions."""
+    results = {}
+    for name, setting in SETTINGS.items():
+        model = Forecaster(**{**SMALL, **setting, **other}).fit(train, progress=False)
+        results[name] = {
+            "generated": model.evaluate(test)._asdict(),
+            "forced": model.evaluate(test, forced=True)._asdict(),
+        }
+    return results
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """As it stands in the tutorial."""
+    rows = {
+        "relative error, 20 steps": ("generated", "relative_error"),
+        "relative error, one step": ("forced", "relative_error"),
+        "relative deviation, 20 steps": ("generated", "relative_deviation"),
+        "relative deviation, one step": ("forced", "relative_deviation"),
+        "variation, one step": ("forced", "variation"),
+    }
+    lines = [f"| | {' | '.join(results)} |", "|---|" + "---|" * len(results)]
+    for label, (kind, measure) in rows.items():
+        lines.append(f"| {label} | {' | '.join(f'{part[kind][measure]:.3f}' for part in results.values())} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    start = time.monotonic()
+    everything = load_bearing()
+    places = [everything.sources.index(name) for name in NAMES]
+    chosen = Recordings(values=tuple(everything.values[i] for i in places), channels=everything.channels, sources=NAMES)
+    results = measure(chosen[:3], chosen[3])
+    seconds = round(time.monotonic() - start, 1)
+    write_report(REPORT, {"config": SMALL, "seed": 0, "results": results, **provenance(), "wall_seconds": seconds})
+    write_section(DOCS / "series.md", "weights", table(json.loads(REPORT.read_text())["results"]))
+    print(table(results))
+    rig = simulate_rig(files=3, seed=0)
+    model = Forecaster(**{**SMALL, "width": 64, "epochs": 8, "weight": 3.0}).fit(rig[:2], progress=False)
+    model.explain(rig[2].values[0][:80]).plot("bearing 1").savefig(DOCS / "series.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+import json
+
+from paper import weights
+
+from pellucid.series import simulate_rig
+
+
+def test_the_tutorial_shows_the_committed_report():
+    results = json.loads(weights.REPORT.read_text())["results"]
+    assert (
+        f"<!-- weights -->\n{weights.table(results)}\n<!-- end of weights -->"
+        in (weights.DOCS / "series.md").read_text()
+    )
+
+
+def test_every_setting_is_measured(monkeypatch):
+    rig = simulate_rig(rows=300, files=2)
+    small = {"context": 12, "horizon": 6, "radius": 2, "order": 1, "width": 4, "epochs": 1}
+    results = weights.measure(rig[0], rig[1], **small)
+    assert set(results) == set(weights.SETTINGS)
+    assert weights.table(results).count("\n") == 6
