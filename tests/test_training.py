@@ -57,8 +57,8 @@ def run(
     history = train(
         network,
         loss,
-        Batches(lambda i: (X[i], Y[i]), 80, size=8, seed=seed),
-        Batches(lambda i: (X[80 + i], Y[80 + i]), 20, size=8, seed=None) if validated else None,
+        Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=seed),
+        Batches(lambda i, _: (X[80 + i], Y[80 + i]), 20, size=8, seed=None) if validated else None,
         epochs=epochs,
         learning_rate=0.01,
         patience=patience,
@@ -128,8 +128,8 @@ def test_history_holds_means_over_the_items_of_an_epoch():
     history = train(
         nn.Linear(1, 1),
         lambda batch: {"loss": network_loss(batch, seen)},
-        Batches(lambda i: i, 10, size=4, seed=0),
-        Batches(lambda i: (i, i), 5, size=4, seed=None),
+        Batches(lambda i, _: i, 10, size=4, seed=0),
+        Batches(lambda i, _: (i, i), 5, size=4, seed=None),
         epochs=1,
         learning_rate=0.1,
         patience=1,
@@ -214,16 +214,16 @@ def test_a_checkpoint_with_code_in_it_is_not_run(tmp_path):
 
 
 def test_batches_are_a_new_permutation_every_epoch():
-    batches = Batches(lambda i: i, 10, size=4, seed=0)
+    batches = Batches(lambda i, _: i, 10, size=4, seed=0)
     assert len(batches) == 3
     first, second = (list(batches) for _ in range(2))
     assert [count for _, count in first] == [4, 4, 2]
     assert sorted(items(first)) == list(range(10))
     assert items(first) != items(second)
-    again = Batches(lambda i: i, 10, size=4, seed=0)
+    again = Batches(lambda i, _: i, 10, size=4, seed=0)
     again.load_state_dict({"epoch": 1, "position": 1})
     assert items(again) == items(second[1:])
-    assert items(Batches(lambda i: i, 5, size=2, seed=None)) == list(range(5))
+    assert items(Batches(lambda i, _: i, 5, size=2, seed=None)) == list(range(5))
 
 
 def items(batches):

@@ -30,6 +30,10 @@ from pellucid.errors import ConvergenceError, InputError
 
 Loss: TypeAlias = Callable[[Any], Mapping[str, Tensor]]
 """From a batch to named numbers: "loss" is minimised, the others are only shown."""
+Stepper: TypeAlias = Callable[[Any], Any]
+"""From the network's optimiser to one whose `step` takes a function that computes the loss, such as `MirrorProx`."""
+# Longer gradients are cut to this norm.
+_STEEPEST = 1.0
 
 
 class Batches:
@@ -37,14 +41,25 @@ class Batches:
 
     Parameters
     ----------
-    take : from the indices of a batch to the batch. Every batch comes with the number of its items.
+    take : from the indices of a batch, and a source of random numbers of its own, to the batch. Every batch comes
+        with the number of its items.
     count : the number of items.
     size : items in a batch; the last one of an epoch may be smaller.
     seed : of the order; None keeps the items in order.
+    arrange : a random order of all items; by default each is as likely as any other.
     """
 
-    def __init__(self, take: Callable[[Tensor], Any], count: int, *, size: int, seed: int | None) -> None:
+    def __init__(
+        self,
+        take: Callable[[Tensor, torch.Generator], Any],
+        count: int,
+        *,
+        size: int,
+        seed: int | None,
+        arrange: Callable[[torch.Generator], Tensor] | None = None,
+    ) -> None:
         self.take, self.count, self.size, self.seed = take, count, size, seed
+        self.arrange = arrange or (lambda generator: torch.randperm(count, generator=generator))
         self.epoch = 0
         self.position = 0
 
@@ -60,27 +75,44 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         if self.position == len(self):  # the epoch before has come to its end
             self.epoch, self.position = self.epoch + 1, 0
-        if self.seed is None:
-            order = torch.arange(self.count)
-        else:
-            generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
-            order = torch.randperm(self.count, generator=generator)
+        generator = torch.Generator().manual_seed((self.seed or 0) * 1_000_003 + self.epoch)
+        order = torch.arange(self.count) if self.seed is None else self.arrange(generator)
+        first = int(torch.randint(2**40, (), generator=generator))
         for batch in order.split(self.size)[self.position :]:
+            own = torch.Generator().manual_seed(first + self.position)
             # Counted before it is handed out: a checkpoint is written after the batch has been learned from.
             self.position += 1
-            yield self.take(batch), len(batch)
+            yield self.take(batch, own), len(batch)
 
 
 class _Module(lightning.LightningModule):
     """Binds a network, the loss of a batch, and Adam with a one-cycle rate."""
 
-    def __init__(self, network: nn.Module, loss: Loss, learning_rate: float, steps: int) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        loss: Loss,
+        learning_rate: float,
+        steps: int,
+        companion: nn.Module | None,
+        stepper: Stepper | None,
+    ) -> None:
         super().__init__()
-        self.network, self.loss = network, loss
+        self.network, self.loss, self.companion = network, loss, companion
         self.learning_rate, self.steps = learning_rate, steps
+        self.stepper = stepper
+        self.automatic_optimization = stepper is None
 
-    def training_step(self, counted: tuple[Any, int]) -> Tensor:
+    def training_step(self, counted: tuple[Any, int]) -> Tensor | None:
         batch, self.count = counted
+        if self.stepper is None:
+            return self._loss(batch)
+        optimizer, schedule = self.optimizers(), self.lr_schedulers()
+        self.stepper(optimizer).step(lambda: self._loss(batch))
+        schedule.step()  # type: ignore[union-attr]
+        return None
+
+    def _loss(self, batch: Any) -> Tensor:
         self.terms = terms = self.loss(batch)
         if not terms["loss"].isfinite():
             raise ConvergenceError(
@@ -95,7 +127,14 @@ class _Module(lightning.LightningModule):
         self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=count)
 
     def configure_optimizers(self) -> Any:
-        optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
+        parameters = list(self.network.parameters())
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
+        if self.stepper is not None:  # otherwise Lightning cuts gradients itself
+
+            def cut(*_: Any) -> None:
+                nn.utils.clip_grad_norm_(parameters, _STEEPEST)
+
+            optimizer.register_step_pre_hook(cut)
         # One step more than there are: the schedule refuses to be asked beyond its end.
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.learning_rate, total_steps=self.steps + 1)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
@@ -134,13 +173,19 @@ class _Keeper(Callback):
 class _Progress(Callback):
     """One bar for the whole run, with the losses beside it."""
 
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        total = int(trainer.num_training_batches) * (trainer.max_epochs or 0)
-        self.bar = tqdm(total=total, initial=trainer.global_step, unit="step", dynamic_ncols=True, desc="starting")
+        total = len(self.batches) * (trainer.max_epochs or 0)
+        self.bar = tqdm(total=total, initial=self.done(), unit="step", dynamic_ncols=True, desc="starting")
+
+    def done(self) -> int:
+        return self.batches.epoch * len(self.batches) + self.batches.position
 
     def on_train_batch_end(self, trainer: lightning.Trainer, module: _Module, *_: Any) -> None:  # type: ignore[override]
         self.show(trainer, module)
-        self.bar.update(trainer.global_step - self.bar.n)
+        self.bar.update(self.done() - self.bar.n)
 
     def show(self, trainer: lightning.Trainer, module: _Module) -> None:
         losses = {"loss": f"{module.terms['loss'].item():.4g}"} if hasattr(module, "terms") else {}
@@ -201,6 +246,8 @@ def train(
     progress: bool = True,
     device: str = "auto",
     checkpoint_seconds: float = 60.0,
+    companion: nn.Module | None = None,
+    stepper: Stepper | None = None,
 ) -> list[dict[str, float]]:
     """Train `network` in place and return the history, one record per epoch.
 
@@ -215,6 +262,8 @@ def train(
         never interrupted.
     device : "auto", "cpu", "gpu" or another of Lightning's accelerators.
     checkpoint_seconds : a checkpoint is written about this often, and at the end of every epoch.
+    companion : what else changes during training, and must survive an interruption: multipliers, a bank.
+    stepper : steps with an optimiser made around Adam, for games that are not plain descent.
     """
     if resume and folder is None:
         raise InputError("To resume a run, its folder must be given. Got none; pass `folder=`.")
@@ -222,11 +271,11 @@ def train(
         last, result, finished = home / "last.ckpt", home / "result.ckpt", home / "history.json"
         _claim(home, identity, resume)
         if not (resume and finished.exists()):
-            module = _Module(network.train(), loss, learning_rate, epochs * len(batches))
+            module = _Module(network.train(), loss, learning_rate, epochs * len(batches), companion, stepper)
             history = _History()
             callbacks: list[Callback] = [history, _Keeper(last, batches, checkpoint_seconds)]
             if progress:
-                callbacks.append(_Progress())
+                callbacks.append(_Progress(batches))
             if validation is not None:
                 # Both must have judged an epoch before its checkpoint is written.
                 callbacks.append(EarlyStopping("validation_loss", patience=patience, check_on_train_epoch_end=False))
@@ -239,7 +288,7 @@ def train(
                         save_on_train_epoch_end=False,
                     )
                 )
-            trainer = _trainer(device, epochs, callbacks, keeps=validation is not None)
+            trainer = _trainer(device, epochs, callbacks, keeps=validation is not None, cuts=stepper is None)
             going_on = resume and last.exists()
             if resume and progress and not going_on:
                 tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
@@ -250,20 +299,22 @@ def train(
             os.replace(home / "best.ckpt" if validation is not None else last, result)
             finished.write_text(json.dumps(history.epochs) + "\n")
         state = _load(result)["state_dict"]
-        network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
+        network.load_state_dict(
+            {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+        )
         network.cpu().eval()
         epochs_done: list[dict[str, float]] = json.loads(finished.read_text())
         return epochs_done
 
 
-def _trainer(device: str, epochs: int, callbacks: list[Callback], *, keeps: bool) -> lightning.Trainer:
+def _trainer(device: str, epochs: int, callbacks: list[Callback], *, keeps: bool, cuts: bool) -> lightning.Trainer:
     try:
         return lightning.Trainer(
             accelerator=device,
             devices=1,
             max_epochs=epochs,
             callbacks=callbacks,
-            gradient_clip_val=1.0,
+            gradient_clip_val=_STEEPEST if cuts else None,
             logger=False,
             enable_checkpointing=keeps,  # without validation Lightning would write checkpoints of its own
             enable_progress_bar=False,

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 import torch
+from chemprop.data import BatchMolGraph
 from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
+from chemprop.nn import MeanAggregation
 from rdkit import Chem
 
 from pellucid import InputError
-from pellucid.molecules import GraphNetwork, Graphs
+from pellucid.molecules import GraphNetwork, Graphs, outputs_of
 
 SMILES = ["CCO", "c1ccccc1C", "CC(=O)Nc1ccc(O)cc1", "C", "OC(=O)c1ccccc1"]
 
@@ -51,12 +53,32 @@ def test_outputs_are_those_of_the_equations(network):
         torch.testing.assert_close(row, by_hand(network, smiles))
 
 
+def test_outputs_are_those_of_chemprops_own_forward_pass(network):
+    featurize = SimpleMoleculeMolGraphFeaturizer()
+    theirs = BatchMolGraph([featurize(Chem.MolFromSmiles(text)) for text in SMILES])
+    atoms = network.message_passing(theirs, None)
+    expected = network.head(MeanAggregation()(atoms, theirs.batch))
+    torch.testing.assert_close(network(Graphs(SMILES).batch([0, 1, 2, 3, 4])), expected)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 1, 1], [3]])
+def test_batches_are_chemprops(order):
+    smiles = [*SMILES[:3], "C[C@H](F)/C=C/[N+](=O)[O-]", "O.[Na+].[Cl-]"]
+    featurize = SimpleMoleculeMolGraphFeaturizer()
+    theirs = BatchMolGraph([featurize(Chem.MolFromSmiles(smiles[i])) for i in order])
+    ours = Graphs(smiles).batch(order)
+    for name in ("V", "E", "edge_index", "rev_edge_index", "batch"):
+        assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
+    assert len(ours) == len(theirs)
+    assert ours.smiles == tuple(smiles[i] for i in order)
+
+
 def test_a_molecule_does_not_depend_on_its_batch_or_on_how_it_is_written(network):
     graphs = Graphs([*SMILES, "Cc1ccccc1"])
     together = network(graphs.batch([1, 0, 5]))
     torch.testing.assert_close(together[0], network(graphs.batch([1]))[0])
     torch.testing.assert_close(together[0], together[2])
-    torch.testing.assert_close(network.predict(graphs, size=4), network(graphs.batch(torch.arange(6))).detach())
+    torch.testing.assert_close(outputs_of(network, graphs, size=4), network(graphs.batch(torch.arange(6))).detach())
 
 
 def test_it_learns_to_count_oxygens():
@@ -70,13 +92,13 @@ def test_it_learns_to_count_oxygens():
         loss = (network(graphs.batch(list(range(5)))) - y).square().mean()
         loss.backward()
         optimizer.step()
-    torch.testing.assert_close(network.predict(graphs), y, atol=0.1, rtol=0)
+    torch.testing.assert_close(outputs_of(network, graphs), y, atol=0.1, rtol=0)
 
 
 def test_predicting_leaves_the_mode_as_it_was():
     network = GraphNetwork(1, width=8, dropout=0.5).train()
     graphs = Graphs(SMILES)
-    assert torch.equal(network.predict(graphs), network.predict(graphs))
+    assert torch.equal(outputs_of(network, graphs), outputs_of(network, graphs))
     assert network.training
 
 

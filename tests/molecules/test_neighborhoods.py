@@ -66,7 +66,7 @@ def test_new_molecules_have_neighbors_too():
 
 
 def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, around):
-    monkeypatch.setattr("pellucid.molecules.neighborhoods._CHUNK", 2)
+    monkeypatch.setattr("pellucid.molecules._parallel._CHUNK", 2)
     similar = Similar(threshold=0.4)
     groups = similar.groups(SMILES)
     made = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)

@@ -11,6 +11,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdMMPA
 
 from pellucid import _checks
+from pellucid.molecules._parallel import in_chunks
 
 _MARK = Chem.MolFromSmarts("[#0]")
 
@@ -61,15 +62,22 @@ class Groups:
     """Heavy atoms of the largest group."""
 
     @classmethod
-    def seen_in(cls, smiles: Iterable[str], *, largest: int = 8, per_kind: int = 40) -> Groups:
+    def seen_in(
+        cls,
+        smiles: Iterable[str],
+        *,
+        largest: int = 8,
+        per_kind: int = 40,
+        progress: bool = False,
+        jobs: int | None = None,
+    ) -> Groups:
         """Collect them: groups of at most `largest` heavy atoms, the `per_kind` most frequent of every kind."""
         _checks.whole(largest, 1, "largest")
         _checks.whole(per_kind, 1, "per_kind")
         counts: dict[str, Counter[str]] = {}
-        with rdBase.BlockLogs():
-            for text in smiles:
-                for cut in cuts(Chem.MolFromSmiles(text), largest=largest):
-                    counts.setdefault(cut.kind, Counter())[cut.group] += 1
+        for part in in_chunks(_count, list(smiles), largest, jobs=jobs, title="collecting groups", progress=progress):
+            for (kind, group), count in part.items():
+                counts.setdefault(kind, Counter())[group] += count
         by_kind = {
             kind: tuple(sorted(counter, key=lambda group: (-counter[group], group))[:per_kind])
             for kind, counter in sorted(counts.items())
@@ -90,3 +98,11 @@ class Groups:
                     if text and text not in seen and Chem.MolFromSmiles(text) is not None:
                         seen.add(text)
                         yield text
+
+
+def _count(smiles: Iterable[str], largest: int) -> Counter[tuple[str, str]]:
+    """How often each kind of atom carries each group."""
+    with rdBase.BlockLogs():
+        return Counter(
+            (cut.kind, cut.group) for text in smiles for cut in cuts(Chem.MolFromSmiles(text), largest=largest)
+        )

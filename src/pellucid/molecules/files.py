@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from rdkit import RDConfig
 
+from pellucid._files import cache_folder, find_data
 from pellucid.errors import InputError
 from pellucid.molecules.table import Molecules, prepare
 
@@ -64,6 +65,25 @@ def read(
     y = np.array([[_value(cell, name, i + 2, path.name) for i, cell in enumerate(columns[name])] for name in names])
     labels = y.T if names else None
     return prepare(columns[column], labels, targets=names if names else None, on_error=on_error, first_row=2)
+
+
+TOX21_ADDRESS = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/tox21.csv.gz"
+
+
+def tox21() -> Molecules:
+    """The Tox21 data of MoleculeNet: toxicity in 12 assays, blanks where a molecule was not measured.
+
+    Of its 7,831 rows those that cannot be used are left out and listed in `rejected`. Looked for as
+    `molecules/tox21.csv` in `$PELLUCID_DATA`, then in the cache.
+    """
+    path = find_data("molecules/tox21.csv")
+    if path is None:
+        place = cache_folder() / "molecules" / "tox21.csv"
+        raise InputError(
+            f"The data of Tox21 must be on this computer. Got none: download {TOX21_ADDRESS}, unpack it as {place}, or "
+            "set PELLUCID_DATA to the folder that holds molecules/tox21.csv."
+        )
+    return read(path, on_error="skip")
 
 
 def nav17() -> Molecules:

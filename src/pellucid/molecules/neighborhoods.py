@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -15,21 +13,19 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 import torch
 from rdkit import rdBase
-from tqdm.auto import tqdm
 
 from pellucid import _checks
 from pellucid._files import cache_folder
 from pellucid.errors import InputError
+from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.analogs import Groups
-from pellucid.molecules.fingerprints import Fingerprints, Morgan
+from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.table import canonical
 from pellucid.neighborhoods import Neighborhoods
 
 FORMAT = 1
 MORGAN = Morgan()
 ORIGINS = ("itself", "given", "pool", "analog")
-# Centers that one task of a worker handles.
-_CHUNK = 32
 
 
 class Neighbor(NamedTuple):
@@ -103,11 +99,13 @@ class Similar:
         for name in ("most", "largest_group", "groups_per_kind"):
             _checks.whole(getattr(self, name), 1, name)
 
-    def groups(self, smiles: Sequence[str]) -> Groups:
+    def groups(self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None) -> Groups:
         """What can be exchanged, as seen in these molecules."""
         if not self.analogs:
             return Groups(by_kind={}, largest=self.largest_group)
-        return Groups.seen_in(smiles, largest=self.largest_group, per_kind=self.groups_per_kind)
+        return Groups.seen_in(
+            smiles, largest=self.largest_group, per_kind=self.groups_per_kind, progress=progress, jobs=jobs
+        )
 
     def around(
         self,
@@ -135,13 +133,13 @@ class Similar:
         file = None if cache == "none" else (_default_cache() if cache == "default" else Path(cache)) / f"{key}.npz"
         if file is not None and file.exists():
             return _load(file, len(centers))
-        result = self._around(list(centers), list(given), list(pool), groups, jobs or os.cpu_count() or 1, progress)
+        result = self._around(list(centers), list(given), list(pool), groups, jobs, progress)
         if file is not None:
             _save(file, result)
         return result
 
     def _around(
-        self, centers: list[str], given: list[str], pool: list[str], groups: Groups, jobs: int, progress: bool
+        self, centers: list[str], given: list[str], pool: list[str], groups: Groups, jobs: int | None, progress: bool
     ) -> Surroundings:
         own = self.fingerprints(centers)
         real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
@@ -153,7 +151,7 @@ class Similar:
         similarity: list[float] = []
         origins: list[int] = []
         offsets = [0]
-        for i, made in enumerate(self._analogs(centers, own, groups, jobs, progress)):
+        for i, made in enumerate(self._analogs(centers, groups, jobs, progress)):
             found: dict[str, tuple[float, str]] = {centers[i]: (1.0, "itself")}
             if hits is not None:
                 part = slice(hits.offsets[i], hits.offsets[i + 1])
@@ -175,26 +173,13 @@ class Similar:
         )
 
     def _analogs(
-        self, centers: list[str], own: Fingerprints, groups: Groups, jobs: int, progress: bool
+        self, centers: list[str], groups: Groups, jobs: int | None, progress: bool
     ) -> list[list[tuple[str, float]]]:
         """For each center its analogs above the threshold, most similar first."""
         if not groups.by_kind:
             return [[] for _ in centers]
-        chunks = [centers[i : i + _CHUNK] for i in range(0, len(centers), _CHUNK)]
-        bar = tqdm(total=len(centers), desc="making analogs", unit="molecule", disable=not progress)
-        result: list[list[tuple[str, float]]] = []
-        with bar:
-            if jobs == 1 or len(chunks) == 1:
-                for chunk in chunks:
-                    result += _make(chunk, self, groups)
-                    bar.update(len(chunk))
-                return result
-            # A fresh process each: a forked one would inherit threads in an unknown state.
-            with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as workers:
-                for part in workers.map(_make, chunks, [self] * len(chunks), [groups] * len(chunks)):
-                    result += part
-                    bar.update(len(part))
-        return result
+        parts = in_chunks(_make, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
+        return [made for part in parts for made in part]
 
     def _key(self, centers: Sequence[str], given: Sequence[str], pool: Sequence[str], groups: Groups) -> str:
         content: dict[str, Any] = {

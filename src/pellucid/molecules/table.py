@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -46,6 +46,16 @@ class Molecules:
 
     def __repr__(self) -> str:
         return f"Molecules({self.summary()})"
+
+    def select(self, index: Sequence[int] | np.ndarray) -> Molecules:
+        """Some of the molecules."""
+        places = [int(i) for i in index]
+        return replace(
+            self,
+            smiles=tuple(self.smiles[i] for i in places),
+            y=self.y[places],
+            rows=tuple(self.rows[i] for i in places),
+        )
 
     def summary(self) -> str:
         """In one line what was kept and what was not."""

@@ -186,8 +186,11 @@ class Forecaster:
         z = model.scaling_.standardize(rows)
         firsts = torch.tensor(_places(learned, length, stride))
         held = None if watched is None else model.scaling_.standardize(watched.sequences(length))
+        watching = None
+        if held is not None:
+            watching = training.Batches(lambda chosen, _: held[chosen], len(held), size=_BATCH, seed=None)
         batches = training.Batches(
-            lambda chosen: z[firsts[chosen][:, None] + torch.arange(length)],
+            lambda chosen, _: z[firsts[chosen][:, None] + torch.arange(length)],
             len(firsts),
             size=self.batch_size,
             seed=self.seed,
@@ -196,7 +199,7 @@ class Forecaster:
             model.network_,
             model._loss,
             batches,
-            None if held is None else training.Batches(held.__getitem__, len(held), size=_BATCH, seed=None),
+            watching,
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,

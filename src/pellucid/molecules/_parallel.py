@@ -1,0 +1,40 @@
+"""The same work on many molecules, on all cores, with a progress bar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
+
+Result = TypeVar("Result")
+# Molecules that one task of a worker handles.
+_CHUNK = 32
+# Fewer than these are done before other processes have started.
+_FEW = 512
+
+
+def in_chunks(
+    work: Callable[..., Result], items: Sequence[Any], *arguments: Any, jobs: int | None, title: str, progress: bool
+) -> Iterator[Result]:
+    """The results of `work(chunk, *arguments)` for the chunks of `items`, in order.
+
+    Parameters
+    ----------
+    jobs : processes; by default one per core, and for few items only this one.
+    """
+    chunks = [items[i : i + _CHUNK] for i in range(0, len(items), _CHUNK)]
+    jobs = jobs or ((os.cpu_count() or 1) if len(items) >= _FEW else 1)
+    with tqdm(total=len(items), desc=title, unit="molecule", disable=not progress) as bar:
+        if jobs == 1:
+            for chunk in chunks:
+                yield work(chunk, *arguments)
+                bar.update(len(chunk))
+            return
+        # Not the standard library's processes: those run a script anew that does not guard its main part.
+        parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
+        for chunk, result in zip(chunks, parallel(delayed(work)(chunk, *arguments) for chunk in chunks), strict=True):
+            yield result
+            bar.update(len(chunk))

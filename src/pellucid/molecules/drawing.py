@@ -1,0 +1,409 @@
+"""A tree over the bits of fingerprints as chemists read it: every split is the picture of a substructure."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.molecules.substructures import Substructure
+from pellucid.witnesses.tree import TreeWitness
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pellucid.molecules._vector import Picture
+
+# The ground of substructures and that of their central atom, by radius; larger radii begin anew.
+_COLORS = (("#fbdc8f", "#eebf45"), ("#b6e3a8", "#7fc76b"), ("#b3d4f5", "#76b0ea"), ("#f6bdd4", "#e987b0"))
+_PATH, _EDGE, _HINT, _SMALL, _WARNING = "#14213d", "#a3a3a3", "#b8b8b8", "#5f5f5f", "#b3261e"
+_SHADES = "Purples"
+# Outputs that leaves show where there are more.
+_SHOWN = 3
+# Collisions are told with so many substructures.
+_OTHERS = 3
+
+# Everything is laid out in inches, y pointing down.
+_MARGIN = 0.2
+_PICTURE = (1.1, 0.92)  # the room of a substructure
+_CAPTION = 0.17  # the line below it
+_BOND, _LONG_BOND = 0.25, 0.42  # bonds where there is room, and those at a single atom
+_MOLECULE = (2.5, 1.8)
+_GAP = 0.56  # between rows
+_LINE = 0.155  # a line of text in a leaf
+_LEAST = 4.6  # the width of the smallest figure
+_COLUMN = 5.0  # the least width of a column of notes
+_NAME = 1.0  # the longest name of an output
+_SIGN = 0.22  # a sign of the legend, with the space after it
+# Sizes of letters, in points.
+_TITLE, _VALUE, _TEXT, _NOTE = 11.0, 9.0, 7.5, 7.0
+
+
+def plot_tree(
+    witness: TreeWitness,
+    substructures: Mapping[int, Substructure],
+    *,
+    path: Sequence[int] = (),
+    title: str = "",
+    molecule: str | None = None,
+    outputs: Sequence[int] | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a tree: at each split a substructure, absent to the left and present to the right.
+
+    Pictures are vectors, in SVG and PDF too. A substructure has the color of its radius; the central atom is
+    darker, grey lines lead to the rest of the molecule. Bits that several substructures set have a star, which is
+    explained below the tree.
+
+    Parameters
+    ----------
+    witness : fitted on fingerprints: feature i is bit i.
+    substructures : of every bit that the tree splits on; see `find_substructures`.
+    path : nodes to be marked, from the root to a leaf: `witness.path(fingerprint)`.
+    title : text above the tree.
+    molecule : SMILES of a molecule, drawn in the upper left corner.
+    outputs : the places of those that leaves show; by default the three that differ most between leaves.
+    ax : draw here, as large as fits; set the size of the figure first. By default in a figure of its own, whose
+        size grows with the tree (`figure.get_size_inches()` tells how large axes should be).
+    """
+    from matplotlib.figure import Figure
+
+    from pellucid.molecules._vector import draw_molecule
+
+    _require_bits(witness, substructures)
+    _require_path(witness, path)
+    tree = _Tree(witness, _choose(witness, outputs))
+    # The tree moves to the right where the molecule would lie on it.
+    room = _MOLECULE[0] + _MARGIN if molecule else 0.0
+    left = max(0.0, room - tree.free(_MOLECULE[1]))
+    width = max(left + tree.width, room + _MARGIN, _LEAST)
+    left += (width - left - tree.width) / 2
+    titles = _wrap(title, width, _TITLE, bold=True) if title else []
+    top = _MARGIN + len(titles) * 0.24 + (0.08 if titles else 0)
+    bottom = top + max(tree.height, _MOLECULE[1] if molecule else 0) + 0.22
+    legend = _flow(_legend(tree, substructures, bool(path)), width)
+    columns = max(1, int(width / _COLUMN))
+    column = width / columns
+    notes = [line for text in _collisions(tree, substructures) for line in _wrap(text, column - _MARGIN, _NOTE)]
+    high = -(-len(notes) // columns)
+    size = width + 2 * _MARGIN, bottom + 0.16 * (len(legend) + high) + _MARGIN
+    if ax is None:
+        ax = Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
+    page = _Page(ax, size)
+    for k, line in enumerate(titles):
+        page.write(_MARGIN, _MARGIN + 0.24 * k + 0.1, line, _TITLE, weight="bold", ha="left")
+    if molecule:
+        page.picture(draw_molecule(molecule), _MARGIN + _MOLECULE[0] / 2, top + _MOLECULE[1] / 2, _MOLECULE, "molecule")
+    _draw_edges(page, tree, _MARGIN + left, top, set(path))
+    for node in range(len(tree.x)):
+        x, y, marked = _MARGIN + left + tree.x[node], top + tree.top(node), node in path
+        if tree.feature[node] < 0:
+            _draw_leaf(page, tree, node, x, y, marked)
+        else:
+            _draw_split(page, node, substructures[tree.feature[node]], x, y, marked)
+    for k, items in enumerate(legend):
+        for x, sign, text in items:
+            _draw_sign(page, sign, _MARGIN + x, bottom + 0.16 * k + 0.08)
+            page.write(
+                _MARGIN + x + (_SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, _NOTE, color=_SMALL, ha="left"
+            )
+    for k, line in enumerate(notes):
+        x, y = _MARGIN + column * (k // high), bottom + 0.16 * (len(legend) + k % high) + 0.08
+        page.write(x, y, line, _NOTE, color=_WARNING, ha="left")
+    return ax.figure.figure
+
+
+def _require_bits(witness: TreeWitness, substructures: Mapping[int, Substructure]) -> None:
+    splits = witness.nodes["feature"] >= 0
+    bits = set(witness.nodes["feature"][splits].tolist())
+    if missing := sorted(bits - set(substructures)):
+        raise InputError(
+            f"`substructures` must have every bit that the tree splits on. Got none for {missing}; "
+            "find them with `find_substructures(bits, members, morgan)`."
+        )
+    thresholds = witness.nodes["threshold"][splits]
+    if ((thresholds < 0) | (thresholds >= 1)).any():
+        raise InputError(
+            "The tree must split on bits, 0 or 1. Got a threshold outside of these; fit the witness on fingerprints, "
+            "`Morgan()(molecules).dense()`."
+        )
+
+
+def _require_path(witness: TreeWitness, path: Sequence[int]) -> None:
+    if not path:
+        return
+    nodes, steps = witness.nodes, [int(node) for node in path]
+    inside = all(0 <= node < len(nodes["feature"]) for node in steps)
+    down = inside and all(
+        nodes["feature"][a] >= 0 and b in (nodes["left"][a], nodes["right"][a]) for a, b in pairwise(steps)
+    )
+    if not (down and steps[0] == 0 and nodes["feature"][steps[-1]] < 0):
+        raise InputError(f"`path` must lead from the root to a leaf. Got {steps}; `witness.path(fingerprint)` does.")
+
+
+def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
+    """The outputs that leaves show."""
+    count = len(witness.output_names)
+    if outputs is not None:
+        chosen = [operator.index(k) for k in outputs]
+        if not chosen or not all(0 <= k < count for k in chosen):
+            raise InputError(f"`outputs` must be some of 0 to {count - 1}. Got {chosen}.")
+        return chosen
+    values = witness.nodes["value"][witness.nodes["feature"] < 0]
+    spread = values.max(0) - values.min(0)
+    return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
+
+
+class _Tree:
+    """Where the nodes are: leaves equally spaced, each split above the middle of its two sides."""
+
+    def __init__(self, witness: TreeWitness, shown: list[int]) -> None:
+        nodes = witness.nodes
+        self.feature, self.left, self.right, self.size = (
+            nodes[name].tolist() for name in ("feature", "left", "right", "size")
+        )
+        self.shown, self.outputs = shown, len(witness.output_names)
+        self.names = [witness.output_names[k] for k in shown]
+        self.value = nodes["value"][:, shown]
+        self.leaves = [node for node in range(len(self.feature)) if self.feature[node] < 0]
+        self.leaf = self._leaf_size()
+        slot = max(self.leaf[0] + 0.1, (_PICTURE[0] + 0.16) / 2, (_PICTURE[0] + self.leaf[0] + 0.2) / 3)
+        self.x, self.row = [0.0] * len(self.feature), [0] * len(self.feature)
+        self.width = slot * self._place(0, 0, 0, slot)
+        rows = [[node for node, row in enumerate(self.row) if row == k] for k in range(max(self.row) + 1)]
+        heights = [max(self.box(node)[1] for node in row) for row in rows]
+        self.tops = np.cumsum([0.0, *(height + _GAP for height in heights)]).tolist()
+        self.height = self.tops[-1] - _GAP
+
+    def _place(self, node: int, row: int, leaves: int, slot: float) -> int:
+        """Place a node and all below it, with so many leaves at its left; gives the leaves up to its right."""
+        self.row[node] = row
+        if self.feature[node] < 0:
+            self.x[node] = (leaves + 0.5) * slot
+            return leaves + 1
+        for side in (self.left[node], self.right[node]):
+            leaves = self._place(side, row + 1, leaves, slot)
+        self.x[node] = (self.x[self.left[node]] + self.x[self.right[node]]) / 2
+        return leaves
+
+    def _leaf_size(self) -> tuple[float, float]:
+        texts, height = [f"{v:.3g}" for v in self.value[self.leaves].flatten()], _LINE * (len(self.shown) + 1) + 0.12
+        if len(self.shown) == 1:
+            width = max(_width(text, _VALUE, bold=True) for text in texts)
+        else:
+            names = max(_width(_fit(name, _NAME, _TEXT), _TEXT) for name in self.names)
+            width = names + 0.1 + max(_width(text, _TEXT) for text in texts)
+        members = max(_width(f"n = {self.size[node]}", _TEXT) for node in self.leaves)
+        return max(width, members, 0.36) + 0.14, height
+
+    def box(self, node: int) -> tuple[float, float]:
+        """The width and height of a node."""
+        return self.leaf if self.feature[node] < 0 else (_PICTURE[0], _PICTURE[1] + _CAPTION)
+
+    def top(self, node: int) -> float:
+        return float(self.tops[self.row[node]])
+
+    def free(self, height: float) -> float:
+        """How wide a picture so high may be in the upper left corner."""
+        high = [node for node in range(len(self.x)) if self.top(node) < height + _GAP]
+        return min(self.x[node] - self.box(node)[0] / 2 for node in high)
+
+
+class _Page:
+    """Axes in inches, or in as much less as fits."""
+
+    def __init__(self, ax: Axes, size: tuple[float, float]) -> None:
+        room = ax.get_window_extent()
+        dpi = ax.figure.figure.dpi
+        self.scale = min(room.width / dpi / size[0], room.height / dpi / size[1])
+        self.ax = ax
+        ax.set_xlim(0, size[0])
+        ax.set_ylim(size[1], 0)
+        ax.set_aspect("equal", anchor="N")
+        ax.set_axis_off()
+
+    def write(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
+        """Text as it is: nothing in it is markup."""
+        style = {"ha": "center", "va": "center", "color": "black", "zorder": 5, **style}
+        self.ax.text(x, y, text, fontsize=size * self.scale, parse_math=False, usetex=False, **style)
+
+    def line(self, x: Sequence[float], y: Sequence[float], width: float, **style: Any) -> None:
+        from matplotlib.lines import Line2D
+
+        style = {"solid_capstyle": "round", "solid_joinstyle": "round", **style}
+        self.ax.add_line(Line2D(x, y, linewidth=width * self.scale, **style))
+
+    def box(self, x: float, y: float, size: tuple[float, float], face: str, node: int, *, marked: bool) -> None:
+        """The frame of a node, with its upper middle at (x, y)."""
+        from matplotlib.patches import FancyBboxPatch
+
+        edge, width = (_PATH, 2.2) if marked else (_EDGE, 0.7)
+        shape = "round,pad=0,rounding_size=0.06"
+        box = FancyBboxPatch((x - size[0] / 2, y), *size, boxstyle=shape, zorder=3)
+        box.set(facecolor=face, edgecolor=edge, linewidth=width * self.scale)
+        box.set_gid(f"{'marked-' if marked else ''}node-{node}")
+        self.ax.add_patch(box)
+
+    def picture(
+        self, picture: Picture, x: float, y: float, room: tuple[float, float], label: str, bond: float = _BOND
+    ) -> None:
+        """A picture around (x, y), as large as there is room for, with bonds no longer than that."""
+        scale = min(room[0] / picture.width, room[1] / picture.height, bond / picture.bond)
+        picture.place(self.ax, x, y, scale, 72 * self.scale, label)
+
+
+def _draw_edges(page: _Page, tree: _Tree, left: float, top: float, path: set[int]) -> None:
+    for node in range(len(tree.x)):
+        if tree.feature[node] < 0:
+            continue
+        for side, word in ((tree.left[node], "absent"), (tree.right[node], "present")):
+            marked = side in path
+            start, end = top + tree.top(node) + tree.box(node)[1], top + tree.top(side)
+            x = [left + tree.x[k] for k in (node, node, side, side)]
+            y = [start, start + 0.17, start + 0.17, end]
+            style = {"color": _PATH, "zorder": 2} if marked else {"color": _EDGE, "zorder": 1}
+            page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{side}", **style)
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8 * page.scale}
+            look = {"color": _PATH, "weight": "bold"} if marked else {"color": _SMALL}
+            page.write(x[-1], (y[-2] + end) / 2, word, _NOTE, bbox=ground, **look)
+
+
+def _draw_split(page: _Page, node: int, substructure: Substructure, x: float, y: float, marked: bool) -> None:
+    from pellucid.molecules._vector import draw_substructure
+
+    page.box(x, y, (_PICTURE[0], _PICTURE[1] + _CAPTION), "white", node, marked=marked)
+    ground, center = _COLORS[substructure.radius % len(_COLORS)]
+    picture = draw_substructure(substructure, ground=ground, center=center, hint=_HINT)
+    room, label = (_PICTURE[0] - 0.12, _PICTURE[1] - 0.08), f"substructure-{node}-bit-{substructure.bit}"
+    bond = _BOND if substructure.radius else _LONG_BOND
+    page.picture(picture, x, y + _PICTURE[1] / 2, room, label, bond=bond)
+    look = {"color": _WARNING, "weight": "bold"} if substructure.others else {"color": _SMALL}
+    star = "*" if substructure.others else ""
+    page.write(x, y + _PICTURE[1] + _CAPTION / 2 - 0.03, f"bit {substructure.bit}{star}", _NOTE, **look)
+
+
+def _draw_leaf(page: _Page, tree: _Tree, node: int, x: float, y: float, marked: bool) -> None:
+    face, ink = "white", "black"
+    if len(tree.shown) == 1:
+        face, ink = _shade(float(tree.value[node, 0]), tree.value[tree.leaves, 0])
+    page.box(x, y, tree.leaf, face, node, marked=marked)
+    left, right = x - tree.leaf[0] / 2 + 0.07, x + tree.leaf[0] / 2 - 0.07
+    for k, (name, value) in enumerate(zip(tree.names, tree.value[node].tolist(), strict=True)):
+        middle = y + 0.06 + _LINE * (k + 0.5)
+        if len(tree.shown) == 1:
+            page.write(x, middle, f"{value:.3g}", _VALUE, color=ink, weight="bold")
+        else:
+            page.write(left, middle, _fit(name, _NAME, _TEXT), _TEXT, ha="left")
+            page.write(right, middle, f"{value:.3g}", _TEXT, ha="right")
+    page.write(x, y + 0.06 + _LINE * (len(tree.names) + 0.5), f"n = {tree.size[node]}", _TEXT, color=ink)
+
+
+def _shade(value: float, values: np.ndarray) -> tuple[str, str]:
+    """The ground of a leaf, darker for higher values, and the color of letters on it."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    low, high = float(values.min()), float(values.max())
+    place = 0.05 + 0.65 * ((value - low) / (high - low) if high > low else 0.0)
+    return to_hex(colormaps[_SHADES](place)), "white" if place > 0.55 else "black"
+
+
+def _legend(tree: _Tree, substructures: Mapping[int, Substructure], path: bool) -> list[tuple[str, str]]:
+    """Signs and what they mean."""
+    used = [substructures[bit] for bit in tree.feature if bit >= 0]
+    radii = sorted({substructure.radius for substructure in used})
+    items = [(str(radius), f"radius {radius}") for radius in radii]
+    if used:
+        items += [
+            ("", "darker: central atom"),
+            ("hint", "bond to the rest of the molecule"),
+            ("dashed", "aromatic bond"),
+        ]
+    if path:
+        items.append(("path", "path of the molecule"))
+    items.append(("", "n: members of the neighborhood"))
+    if len(tree.shown) == 1:
+        items.append(("", f"leaves: {tree.names[0]}"))
+    elif len(tree.shown) < tree.outputs:
+        items.append(("", f"leaves: {len(tree.shown)} of {tree.outputs} outputs"))
+    return items
+
+
+def _draw_sign(page: _Page, sign: str, x: float, y: float) -> None:
+    from matplotlib.patches import Circle
+
+    if sign == "hint":
+        page.line([x + 0.02, x + _SIGN - 0.06], [y, y], 1.4, color=_HINT)
+    elif sign == "path":
+        page.line([x, x + _SIGN - 0.06], [y, y], 3.0, color=_PATH)
+    elif sign == "dashed":
+        page.line([x, x + _SIGN - 0.06], [y - 0.02, y - 0.02], 1.0, color="black")
+        for k in range(3):
+            page.line([x + 0.02 + 0.055 * k, x + 0.045 + 0.055 * k], [y + 0.025] * 2, 1.0, color="black")
+    elif sign:
+        for color, radius in zip(_COLORS[int(sign) % len(_COLORS)], (0.065, 0.033), strict=True):
+            page.ax.add_patch(Circle((x + 0.1, y), radius, facecolor=color, edgecolor="none"))
+
+
+def _flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, str, str]]]:
+    """Lines of (x, sign, text), each as full as fits."""
+    lines: list[list[tuple[float, str, str]]] = [[]]
+    x = 0.0
+    for sign, text in items:
+        text = _fit(text, width - _SIGN, _NOTE)
+        length = (_SIGN if sign else 0) + _width(text, _NOTE)
+        if lines[-1] and x + length > width:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, sign, text))
+        x += length + 0.2
+    return lines
+
+
+def _collisions(tree: _Tree, substructures: Mapping[int, Substructure]) -> list[str]:
+    """A sentence for each bit that stands for several substructures."""
+    texts = []
+    for bit in dict.fromkeys(bit for bit in tree.feature if bit >= 0):
+        if others := substructures[bit].others:
+            more = f" and {len(others) - _OTHERS} more" if len(others) > _OTHERS else ""
+            texts.append(
+                f"* bit {bit} is set by {substructures[bit].smiles} or by: {',  '.join(others[:_OTHERS])}{more}"
+            )
+    return texts
+
+
+def _width(text: str, size: float, *, bold: bool = False) -> float:
+    """Of a line of text, in inches, with a little to spare: letters are wider where pixels are coarse."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    return 1.05 * float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def _fit(text: str, width: float, size: float) -> str:
+    """The text, or as much of its beginning as fits."""
+    if _width(text, size) <= width:
+        return text
+    return next((f"{text[:k]}…" for k in range(len(text), 0, -1) if _width(f"{text[:k]}…", size) <= width), "…")
+
+
+def _wrap(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:
+    """Lines that fit, broken between words, or within a word that is longer than a line."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and _width(f"{lines[-1]} {word}", size, bold=bold) <= width:
+            lines[-1] += f" {word}"
+            continue
+        if lines[-1]:
+            lines.append("")
+        for letter in word:
+            if lines[-1] and _width(lines[-1] + letter, size, bold=bold) > width:
+                lines.append("")
+            lines[-1] += letter
+    return lines

@@ -1,0 +1,275 @@
+"""One molecule explained: its prediction, the tree that the network follows around it, and what would change it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.metrics import local_generalized_auc
+from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.neighborhoods import Surroundings
+from pellucid.molecules.substructures import Substructure, find_substructures
+from pellucid.molecules.tasks import Task
+from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Targets that texts and pictures show where there are more.
+_SHOWN = 3
+# Members in other leaves that the text lists.
+_CHANGES = 5
+
+
+class Member(NamedTuple):
+    """One molecule of the neighborhood."""
+
+    smiles: str
+    similarity: float
+    """Tanimoto similarity to the molecule that is explained."""
+    origin: str
+    """"itself", "given", "pool" or "analog"."""
+    prediction: np.ndarray
+    """(K,) the predictor's values."""
+    witness: np.ndarray
+    """(K,) the tree's values."""
+    leaf: int
+    """The node of the tree that it ends in."""
+
+
+class Change(NamedTuple):
+    """The nearest member in another leaf: what would have to be different, and what it would do."""
+
+    member: Member
+    split: int
+    """The bit of the split at which its path leaves that of the molecule."""
+    gains: bool
+    """Whether it has the substructure of this split, which the molecule has not; or the other way round."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Explanation:
+    """The prediction of one molecule and its witness; K targets, values in the units of the data. Prints as text."""
+
+    smiles: str
+    targets: tuple[str, ...]
+    prediction: np.ndarray
+    """(K,) what the predictor says of the molecule."""
+    witness: TreeWitness = field(repr=False)
+    """The tree, over the bits of the fingerprint."""
+    path: tuple[int, ...]
+    """The nodes that the molecule passes, from the root to its leaf."""
+    members: tuple[Member, ...] = field(repr=False)
+    """The neighborhood: the molecule itself, then the most similar first."""
+    deviation: np.ndarray
+    """(K,) mean over the members of |predictor - tree|."""
+    local_auc: np.ndarray
+    """(K,) generalized AUC between tree and predictor over the members; NaN where no two predictions differ."""
+    substructures: dict[int, Substructure] = field(repr=False)
+    """What the bits of the splits stand for in this neighborhood."""
+
+    @property
+    def witnessed(self) -> np.ndarray:
+        """(K,) what the tree says of the molecule."""
+        return np.asarray(self.witness.nodes["value"][self.path[-1]])
+
+    def target(self, name: str | int | None) -> list[int]:
+        """The places of the target asked for; by default of those that differ most between the leaves."""
+        if name is None:
+            nodes = self.witness.nodes
+            leaves = nodes["feature"] < 0
+            spread = np.ptp(nodes["value"][leaves], axis=0)
+            return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
+        if isinstance(name, str) and name in self.targets:
+            return [self.targets.index(name)]
+        if isinstance(name, int) and 0 <= name < len(self.targets):
+            return [name]
+        raise InputError(f"`target` must be one of {', '.join(self.targets)}. Got {name!r}.")
+
+    def changes(self) -> list[Change]:
+        """For every other leaf its member that is most like the molecule; nearest first."""
+        nodes = self.witness.nodes
+        nearest: dict[int, Member] = {}
+        for member in self.members:
+            if member.leaf != self.path[-1]:
+                nearest.setdefault(member.leaf, member)
+        parents = {int(nodes[side][i]): i for side in ("left", "right") for i in range(len(nodes["feature"]))
+                   if nodes["feature"][i] >= 0}  # fmt: skip
+        result = []
+        for leaf, member in nearest.items():
+            node = leaf
+            while parents[node] not in self.path:
+                node = parents[node]
+            split = parents[node]
+            result.append(Change(member, int(nodes["feature"][split]), node == int(nodes["right"][split])))
+        return sorted(result, key=lambda change: (-change.member.similarity, change.member.smiles))
+
+    # -- text ------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, target: str | int | None = None) -> str:
+        """What is known, in words: of one target, or of those that differ most between the leaves."""
+        shown = self.target(target)
+        origins = [member.origin for member in self.members]
+        counts = ", ".join(f"{origins.count(o)} {o}" for o in ("given", "pool", "analog") if o in origins)
+        lines = [
+            f"{self.smiles}",
+            f"  predicted: {self._values(self.prediction, shown)}",
+            f"  its tree:  {self._values(self.witnessed, shown)}",
+        ]
+        if len(self.members) < 3:
+            lines.append(
+                "  There are too few similar molecules to hold the tree to account: lower the threshold of similarity, "
+                "or give a pool."
+            )
+        else:
+            lines += [
+                f"  {len(self.members)} members in its neighborhood ({counts or 'no others'})",
+                f"  the tree is off by {self._values(self.deviation, shown)} on average"
+                + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
+            ]
+        lines += ["", *self._tree(0, "", shown)]
+        changes = self.changes()
+        if changes:
+            lines += ["", "what would change it (the nearest members in other leaves):"]
+            for change in changes[:_CHANGES]:
+                what = f"{'with' if change.gains else 'without'} {self._named(change.split)}"
+                member = change.member
+                lines.append(
+                    f"  {self._values(member.prediction, shown)}  {what}\n      {member.smiles}  ({member.origin}, "
+                    f"similarity {member.similarity:.2f})"
+                )
+        collided = [s for s in self.substructures.values() if s.others]
+        lines += [f"* bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
+        return "\n".join(lines)
+
+    def _values(self, values: np.ndarray, shown: Sequence[int]) -> str:
+        return ", ".join(f"{self.targets[k]} = {values[k]:.3g}" for k in shown)
+
+    def _shares(self, shown: Sequence[int]) -> str:
+        return ", ".join(f"{self.targets[k]} {self.local_auc[k]:.0%}" for k in shown if np.isfinite(self.local_auc[k]))
+
+    def _named(self, bit: int) -> str:
+        structure = self.substructures[bit]
+        return structure.smiles + ("*" if structure.others else "")
+
+    def _tree(self, node: int, indent: str, shown: Sequence[int]) -> list[str]:
+        nodes = self.witness.nodes
+        feature, size = int(nodes["feature"][node]), int(nodes["size"][node])
+        if feature < 0:
+            mark = "   <-- this molecule" if node == self.path[-1] else ""
+            members = "member" if size == 1 else "members"
+            return [f"{indent}{self._values(nodes['value'][node], shown)}  ({size} {members}){mark}"]
+        name, inner = self._named(feature), indent + "    "
+        return [
+            f"{indent}without {name}:",
+            *self._tree(int(nodes["left"][node]), inner, shown),
+            f"{indent}with {name}:",
+            *self._tree(int(nodes["right"][node]), inner, shown),
+        ]
+
+    # -- elsewhere -------------------------------------------------------------------------------------------------
+
+    def table(self) -> list[dict[str, Any]]:
+        """The neighborhood, one row per member: SMILES, similarity, origin, leaf, and values of predictor and tree."""
+        return [
+            {
+                "smiles": member.smiles,
+                "similarity": member.similarity,
+                "origin": member.origin,
+                "leaf": member.leaf,
+                **{name: float(member.prediction[k]) for k, name in enumerate(self.targets)},
+                **{f"tree: {name}": float(member.witness[k]) for k, name in enumerate(self.targets)},
+            }
+            for member in self.members
+        ]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write `table` as a CSV file."""
+        rows = self.table()
+        with Path(path).open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings, ready for JSON."""
+        return {
+            "smiles": self.smiles,
+            "targets": list(self.targets),
+            "prediction": self.prediction.tolist(),
+            "tree_prediction": self.witnessed.tolist(),
+            "deviation": self.deviation.tolist(),
+            "local_auc": [None if np.isnan(value) else float(value) for value in self.local_auc],
+            "path": list(self.path),
+            "tree": {name: values.tolist() for name, values in self.witness.nodes.items()},
+            "substructures": [
+                {"bit": s.bit, "smiles": s.smiles, "radius": s.radius, "molecule": s.molecule, "atom": s.atom,
+                 "others": list(s.others)}
+                for s in self.substructures.values()
+            ],
+            "members": self.table(),
+        }  # fmt: skip
+
+    def to_json(self, path: str | Path) -> None:
+        """Write `to_dict` as a JSON file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def plot(self, target: str | int | None = None, *, title: str | None = None) -> Figure:
+        """The tree, each split drawn as its substructure, the molecule's path marked; save it as .svg or .png."""
+        from pellucid.molecules.drawing import plot_tree
+
+        return plot_tree(
+            self.witness,
+            self.substructures,
+            path=self.path,
+            title=self._values(self.prediction, self.target(target)) if title is None else title,
+            molecule=self.smiles,
+            outputs=self.target(target),
+        )
+
+    def _repr_svg_(self) -> str:
+        stream = io.StringIO()
+        self.plot().savefig(stream, format="svg", bbox_inches="tight")
+        return stream.getvalue()
+
+
+def explain(witnesses: TreeWitnesses, around: Surroundings, task: Task, morgan: Morgan) -> Explanation:
+    """The explanation of the first of the molecules whose neighborhoods these are."""
+    neighbors, hoods = around.neighbors(0), around.hoods
+    entries = slice(*hoods.offsets[:2].tolist())
+    where = hoods.members[entries]
+    f, g = witnesses.f[where], witnesses.at_members()[entries]
+    tree = witnesses[0]
+    if not isinstance(tree, TreeWitness):
+        raise InputError(f"Molecules are explained by trees. Got {type(tree).__name__}.")
+    natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)
+    values, answers = task.natural(f), task.natural(g)
+    leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[0])
+    return Explanation(
+        smiles=neighbors[0].smiles,
+        targets=tuple(tree.output_names),
+        prediction=values[0],
+        witness=natural,
+        path=tuple(tree.path(witnesses.x[int(hoods.centers[0])])),
+        members=tuple(Member(*neighbor, values[j], answers[j], int(leaves[j])) for j, neighbor in enumerate(neighbors)),
+        deviation=np.abs(values - answers).mean(0),
+        local_auc=local_generalized_auc(witnesses.f, witnesses.at_members(), hoods)[0].numpy(),
+        substructures=find_substructures(
+            [int(bit) for bit in tree.nodes["feature"] if bit >= 0], [n.smiles for n in neighbors], morgan
+        ),
+    )

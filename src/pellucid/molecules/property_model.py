@@ -1,0 +1,430 @@
+"""Properties of molecules, each prediction with the small tree of substructures that the network follows there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pellucid import _checks, storage
+from pellucid.deviations import absolute_error, squared_error
+from pellucid.errors import InputError
+from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
+from pellucid.molecules.analogs import Groups
+from pellucid.molecules.explanation import Explanation, explain
+from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.fitting import Fitting
+from pellucid.molecules.neighborhoods import Similar, Surroundings
+from pellucid.molecules.network import GraphNetwork, outputs_of
+from pellucid.molecules.play import Points, featurized
+from pellucid.molecules.scores import Scores, score
+from pellucid.molecules.table import Molecules, prepare
+from pellucid.molecules.tasks import TASKS, Task
+from pellucid.witnesses import TreeFamily, effective_depth
+from pellucid.witnesses.tree import TreeWitnesses
+
+GAMES = ("symmetric", "asymmetric", "uniform")
+Labeled: TypeAlias = "Molecules | tuple[Sequence[str], Any]"
+"""Molecules with measured values: a `Molecules`, or SMILES and y."""
+
+
+@final
+@dataclass(kw_only=True, eq=False)
+class PropertyModel:
+    """A graph network that follows, around every molecule, a small decision tree over substructures.
+
+    The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
+    it is witnessed by a tree g_M over Morgan fingerprints, fitted jointly to all targets on the neighborhood B(M):
+    similar molecules among those given and from a pool, and analogs. Training minimises
+
+        mean over measured values of L(f, y)  +  weight * mean over neighborhoods of D_M,
+        D_M = mean over members M' of sum_k |f(M')_k - sg(g_M(M')_k)|
+
+    with L cross-entropy, or the squared error in standard deviations of each target; `criterion="squared"`
+    replaces |.| by its square, the asymmetric game looks at the center alone, and the uniform one demands
+    D_M <= margin of every neighborhood (mirror-prox with one multiplier each). `game=None` trains the same predictor
+    without a game.
+
+    Parameters
+    ----------
+    task : "classification" for labels 0 and 1, "regression" for measured values. Blanks (NaN) are allowed.
+    game : "symmetric", "asymmetric", "uniform" or None.
+    weight : of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses
+        at the expense of its accuracy.
+    margin : of the uniform game, in probabilities or standard deviations summed over the targets.
+    multiplier_rate : step of the uniform game's multipliers.
+    criterion : "absolute", the total variation, with medians in the leaves; or "squared", with means.
+    delta : trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits; a negative one makes
+        them smaller.
+    similar : who is whose neighbor.
+    play : "fresh" evaluates the members of the neighborhoods that play in a step; "banked" (symmetric game only)
+        evaluates every point once an epoch and pulls it towards the witnesses fitted to the latest predictions of
+        all points. Banked play is the cheap one where neighbors are mostly molecules that are given.
+    share, members : fresh play: the share of a batch's neighborhoods that play in a step, and how many of their
+        members are evaluated then, chosen at random. Explanations and scores always use whole neighborhoods.
+    refit : banked play: witnesses are fitted anew every so many steps.
+    width, depth, dropout : of the network, see `GraphNetwork`.
+    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+    patience : stop after so many epochs without a better loss on the validation data.
+    seed : of initial weights, order of batches, choice of members and of validation data.
+
+    Attributes
+    ----------
+    targets_ : names of the targets.
+    smiles_, pool_ : the molecules learned from, and unlabeled ones: where neighbors come from.
+    groups_ : what is exchanged to make analogs.
+    task_ : how outputs become values.
+    network_ : the trained predictor.
+    history_ : one record of losses per epoch.
+
+    Examples
+    --------
+    >>> from pellucid.molecules import PropertyModel, Similar, nav17
+    >>> series = nav17()
+    >>> model = PropertyModel(task="regression", similar=Similar(analogs=False), width=16, epochs=2)
+    >>> model.fit(series, progress=False).predict("CCS(=O)(=O)Nc1ccccc1").shape
+    (1, 1)
+    """
+
+    task: Literal["classification", "regression"] = "classification"
+    game: Literal["symmetric", "asymmetric", "uniform"] | None = "symmetric"
+    weight: float = 0.2
+    margin: float = 0.1
+    multiplier_rate: float = 1.0
+    criterion: Literal["absolute", "squared"] = "absolute"
+    delta: int = 0
+    similar: Similar = field(default_factory=Similar)
+    play: Literal["fresh", "banked"] = "fresh"
+    share: float = 0.25
+    members: int = 16
+    refit: int = 5
+    width: int = 300
+    depth: int = 3
+    dropout: float = 0.0
+    epochs: int = 30
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    patience: int = 10
+    seed: int = 0
+
+    targets_: tuple[str, ...] = field(init=False, repr=False)
+    smiles_: tuple[str, ...] = field(init=False, repr=False)
+    pool_: tuple[str, ...] = field(init=False, repr=False)
+    groups_: Groups = field(init=False, repr=False)
+    task_: Task = field(init=False, repr=False)
+    network_: nn.Module = field(init=False, repr=False)
+    history_: list[dict[str, float]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("task", TASKS),
+            ("game", (None, *GAMES)),
+            ("criterion", ("absolute", "squared")),
+            ("play", ("fresh", "banked")),
+        ):
+            if getattr(self, name) not in allowed:
+                listed = ", ".join("None" if value is None else f'"{value}"' for value in allowed)
+                raise InputError(f"`{name}` of PropertyModel must be one of {listed}. Got {getattr(self, name)!r}.")
+        if self.play == "banked" and self.game not in (None, "symmetric"):
+            raise InputError(
+                f'Only the symmetric game can be played with a bank. Got game={self.game!r}; use play="fresh".'
+            )
+        if not isinstance(self.similar, Similar):
+            raise InputError(f"`similar` of PropertyModel must be a Similar. Got {self.similar!r}.")
+        for name in ("refit", "width", "depth", "epochs", "batch_size", "patience"):
+            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
+        self.members = _checks.whole(self.members, 3, "members")
+        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
+        for name, low in (("weight", 0), ("margin", 0), ("multiplier_rate", 1e-9), ("learning_rate", 1e-9)):
+            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "PropertyModel"))
+        for name, least, open_end in (("share", 1e-9, False), ("dropout", 0.0, True)):
+            value = _checks.at_least(getattr(self, name), least, name, "PropertyModel")
+            if value > 1 or (open_end and value == 1):
+                raise InputError(f"`{name}` of PropertyModel must be a share. Got {value!r}.")
+        if not isinstance(self.delta, int) or isinstance(self.delta, bool):
+            raise InputError(f"`delta` of PropertyModel must be a whole number. Got {self.delta!r}; 0 is the paper's.")
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        smiles: Iterable[str] | Molecules,
+        y: Any = None,
+        *,
+        targets: Sequence[str] | None = None,
+        validation: float | Labeled = 0.1,
+        pool: Sequence[str] = (),
+        network: nn.Module | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        folder: str | Path | None = None,
+        resume: bool = False,
+        progress: bool = True,
+        device: str = "auto",
+    ) -> PropertyModel:
+        """Learn from molecules and their measured values.
+
+        Parameters
+        ----------
+        smiles : one for each row; or what `read` gave, and no y.
+        y : (N,) or (N, K), NaN or None where nothing was measured.
+        targets : names of the K targets.
+        validation : the share of the molecules to hold out, at random, for early stopping; or other molecules, as
+            (smiles, y) or what `read` gave; 0 trains all epochs on everything.
+        pool : unlabeled molecules among which neighbors are looked for, too.
+        network : a predictor of your own: a module from a `GraphBatch` of B molecules, which also holds their SMILES,
+            to (B, K) outputs: logits, or values in standard deviations. It is trained in place.
+        on_error : "raise" or "skip", for rows that cannot be used; see `prepare`.
+        folder : where checkpoints go, about one a minute; None keeps none.
+        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
+            same model as an uninterrupted one.
+        progress : show progress bars.
+        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        """
+        from pellucid import training
+
+        molecules = _molecules(smiles, y, targets, on_error)
+        learned, watched = self._split(molecules, validation, on_error)
+        # A copy is trained, so that what was learned before survives an interruption.
+        model = replace(self)
+        model.targets_, model.smiles_ = learned.targets, learned.smiles
+        model.task_ = Task.of(self.task, learned.y, learned.targets)
+        model.pool_ = prepare(pool, on_error="skip").smiles if len(pool) else ()
+        model.groups_ = self.similar.groups(learned.smiles, progress=progress)
+        model.network_ = model._new_network() if network is None else network
+        setting = Fitting(model, learned, watched, progress)
+        self.history_ = training.train(
+            model.network_,
+            setting.loss,
+            training.Batches(
+                setting.take, setting.count, size=self.batch_size, seed=self.seed, arrange=setting.arrange
+            ),
+            None
+            if watched is None
+            else training.Batches(setting.take_watched, len(watched), size=self.batch_size, seed=None),
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            patience=self.patience,
+            identity={
+                "data": _digest(learned, watched, model.pool_),
+                **self._settings(),
+                "network": None if network is None else repr(network),
+            },
+            folder=None if folder is None else Path(folder),
+            resume=resume,
+            progress=progress,
+            device=device,
+            companion=setting.play,
+            stepper=setting.stepper,
+        )
+        for name in ("targets_", "smiles_", "pool_", "groups_", "task_", "network_"):
+            setattr(self, name, getattr(model, name))
+        return self
+
+    def _split(
+        self, molecules: Molecules, validation: float | Labeled, on_error: Literal["raise", "skip"]
+    ) -> tuple[Molecules, Molecules | None]:
+        if isinstance(validation, Molecules):
+            return molecules, validation
+        if isinstance(validation, tuple):
+            return molecules, _molecules(*validation, molecules.targets, on_error)
+        if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
+            raise InputError(f"`validation` must be a share in [0, 1), or (smiles, y). Got {validation!r}; try 0.1.")
+        held = round(validation * len(molecules))
+        if not held:
+            return molecules, None
+        order = np.random.default_rng(self.seed).permutation(len(molecules))
+        return molecules.select(np.sort(order[held:])), molecules.select(np.sort(order[:held]))
+
+    def _new_network(self) -> GraphNetwork:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return GraphNetwork(len(self.targets_), width=self.width, depth=self.depth, dropout=self.dropout)
+
+    def new_game(self, neighborhoods: int) -> Game:
+        deviation = absolute_error if self.criterion == "absolute" else squared_error
+        if self.game == "uniform":
+            return UniformGame(self._family(), margin=self.margin, n_neighborhoods=neighborhoods, deviation=deviation)
+        kind = SymmetricGame if self.game == "symmetric" else AsymmetricGame
+        return kind(self._family(), weight=self.weight, deviation=deviation)
+
+    def _family(self, delta: int | None = None) -> TreeFamily:
+        return TreeFamily(depth=effective_depth(self.delta if delta is None else delta), criterion=self.criterion)
+
+    # -- use ---------------------------------------------------------------------------------------------------
+
+    def predict(self, smiles: str | Iterable[str]) -> np.ndarray:
+        """(N, K) probabilities, or values in the units of the data."""
+        self._fitted()
+        texts = _canonical([smiles] if isinstance(smiles, str) else list(smiles))
+        return self.task_.natural(self._values(featurized(tuple(texts), self._morgan, False)))
+
+    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> Surroundings:
+        """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
+        self._fitted()
+        texts = _canonical([smiles] if isinstance(smiles, str) else list(smiles))
+        return self.similar.around(
+            list(dict.fromkeys(texts)),
+            self.smiles_,
+            self.groups_,
+            pool=self.pool_,
+            jobs=1 if len(texts) < 32 else None,
+            progress=progress,
+            cache="none" if len(texts) < 32 else "default",
+        )
+
+    def witnesses(self, around: Surroundings, *, delta: int | None = None, progress: bool = False) -> TreeWitnesses:
+        """The trees that follow the predictor in these neighborhoods, in probabilities or standard deviations.
+
+        Parameters
+        ----------
+        delta : another size of trees than the one that was trained for.
+        """
+        self._fitted()
+        points = featurized(around.points, self._morgan, progress)
+        f = self._values(points)
+        found = self._family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
+        return found.named(outputs=self.targets_)
+
+    def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
+        """The prediction of one molecule, and the tree of substructures that the network follows around it.
+
+        Parameters
+        ----------
+        delta : another size of tree than the one that was trained for.
+        """
+        if not isinstance(smiles, str):
+            raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
+        around = self.surroundings(smiles)
+        return explain(self.witnesses(around, delta=delta), around, self.task_, self._morgan)
+
+    def evaluate(
+        self, smiles: Iterable[str] | Molecules, y: Any = None, *, delta: int | None = None, progress: bool = False
+    ) -> Scores:
+        """Accuracy and transparency on molecules with measured values.
+
+        Parameters
+        ----------
+        smiles, y : as in `fit`.
+        delta : another size of trees than the one that was trained for.
+        """
+        self._fitted()
+        molecules = _molecules(smiles, y, self.targets_, "raise")
+        if molecules.targets != self.targets_:
+            raise InputError(
+                f"The targets must be those learned, {', '.join(self.targets_)}. Got {', '.join(molecules.targets)}; "
+                "read these columns."
+            )
+        around = self.surroundings(molecules.smiles, progress=progress)
+        return score(self.witnesses(around, delta=delta, progress=progress), molecules.y, self.task_, self.targets_)
+
+    @property
+    def _morgan(self) -> Morgan:
+        return self.similar.fingerprints
+
+    def _values(self, points: Points) -> Tensor:
+        return self.task_.values(outputs_of(self.network_, points.graphs))
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise InputError("The model must be trained first. Got an untrained one; call `fit`, or `load` one.")
+
+    # -- on disk -------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model as a folder of plain files: `property_model.json` and `network.safetensors`."""
+        self._fitted()
+        content = {
+            "settings": self._settings(),
+            "targets": list(self.targets_),
+            **self.task_.to_dict(),
+            "own_network": not isinstance(self.network_, GraphNetwork),
+            "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
+            "smiles": list(self.smiles_),
+            "pool": list(self.pool_),
+            "history": self.history_,
+        }
+        storage.save(Path(folder), "property_model", content, {"network": self.network_.state_dict()})
+
+    @classmethod
+    def load(cls, folder: str | Path, *, network: nn.Module | None = None) -> PropertyModel:
+        """Read what `save` wrote. Nothing in the folder can run code.
+
+        Parameters
+        ----------
+        network : if the model was trained with a predictor of your own, a module of the same kind; it gets the saved
+            weights.
+        """
+        content, weights = storage.load(Path(folder), "property_model", ("network",))
+        with storage.as_saved(Path(folder)):
+            similar = dict(content["settings"].pop("similar"))
+            morgan = Morgan(**similar.pop("fingerprints"))
+            model = cls(**content["settings"], similar=Similar(fingerprints=morgan, **similar))
+            model.targets_ = tuple(str(name) for name in content["targets"])
+            shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
+            model.task_ = Task(kind=model.task, shift=shift, scale=scale)
+            by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
+            model.groups_ = Groups(by_kind=by_kind, largest=model.similar.largest_group)
+            model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
+            model.history_ = content["history"]
+            own = bool(content["own_network"])
+        if own and network is None:
+            raise InputError(
+                "This model was trained with a network of your own, which is code and was not saved. Got none; pass a "
+                "module of the same kind as `network=`."
+            )
+        with storage.as_saved(Path(folder)):
+            model.network_ = model._new_network() if network is None else network
+            model.network_.load_state_dict(weights["network"])
+        model.network_.eval()
+        return model
+
+    def _settings(self) -> dict[str, Any]:
+        """What was given when the model was made, ready for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
+
+
+def _molecules(
+    smiles: Iterable[str] | Molecules, y: Any, targets: Sequence[str] | None, on_error: Literal["raise", "skip"]
+) -> Molecules:
+    if isinstance(smiles, Molecules):
+        if y is not None:
+            raise InputError("Molecules that were read bring their values. Got `y` besides; leave it out.")
+        molecules = smiles
+    else:
+        if isinstance(smiles, str):
+            raise InputError("`smiles` must be a list of SMILES. Got one text; to read a file, use `read(path)`.")
+        molecules = prepare(smiles, y, targets=targets, on_error=on_error)
+    if not molecules.targets:
+        raise InputError("Molecules to learn from or to score on must have measured values. Got none; pass `y`.")
+    return molecules
+
+
+def _canonical(texts: Sequence[str]) -> list[str]:
+    """Canonical SMILES, one for each text, twice where it was given twice."""
+    from pellucid.molecules.table import canonical
+
+    found = []
+    for i, text in enumerate(texts):
+        smiles, reason = canonical(text) if isinstance(text, str) else ("", "not a text")
+        if reason:
+            raise InputError(f"Every molecule must be a valid SMILES. Got {text!r} in place {i + 1}: {reason}.")
+        found.append(smiles)
+    if not found:
+        raise InputError("There must be at least one molecule. Got none.")
+    return found
+
+
+def _digest(learned: Molecules, watched: Molecules | None, pool: Sequence[str]) -> str:
+    """A fingerprint of the data, so that a run is not resumed on others."""
+    digest = hashlib.sha256()
+    for part in (part for part in (learned, watched) if part is not None):
+        digest.update("\n".join(part.smiles).encode())
+        digest.update(np.ascontiguousarray(part.y).data)
+    digest.update("\n".join(pool).encode())
+    return digest.hexdigest()

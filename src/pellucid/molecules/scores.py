@@ -1,0 +1,115 @@
+"""How accurate and how transparent a property model is on molecules with known values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from scipy.stats import rankdata
+from torch import Tensor
+
+from pellucid.deviations import absolute_error
+from pellucid.metrics import generalized_auc, local_generalized_auc
+from pellucid.molecules.tasks import Task
+from pellucid.witnesses.base import Witnesses
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Scores:
+    """Scores per target (K,), NaN where undefined; prints as a table."""
+
+    targets: tuple[str, ...]
+    measure: str
+    """What accuracy is: "AUC" for classification, "RMSE", in the units of the data, for regression."""
+    accuracy: np.ndarray
+    """Of the predictor's values against the measured ones."""
+    witness_accuracy: np.ndarray
+    """Of each witness at its own center against the measured values."""
+    local_auc: np.ndarray
+    """AUC_B: generalized AUC of witness against predictor in each neighborhood of more than 2 members, averaged."""
+    global_auc: np.ndarray
+    """AUC_D: generalized AUC, over all centers, of each witness at its center against the predictor."""
+    variations: np.ndarray = field(repr=False)
+    """(n,) total variation of each neighborhood: mean over members of sum_k |f_k - g_k|, in the witnesses' units."""
+    sizes: np.ndarray = field(repr=False)
+    """(n,) members of each neighborhood."""
+
+    @property
+    def variation(self) -> float:
+        """Mean total variation over all neighborhoods."""
+        return float(self.variations.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means over the targets, and the scores of each, ready for JSON."""
+        names = ("accuracy", "witness_accuracy", "local_auc", "global_auc")
+        return {
+            "measure": self.measure,
+            **{name: _mean(getattr(self, name)) for name in names},
+            "variation": self.variation,
+            "neighborhoods": len(self.sizes),
+            "targets": list(self.targets),
+            "each": {name: [_plain(v) for v in getattr(self, name)] for name in names},
+        }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        columns = (self.accuracy, self.witness_accuracy, self.local_auc, self.global_auc)
+        head = (f"{self.measure}(f, y)", f"{self.measure}(g, y)", "AUC_B(g, f)", "AUC_D(g, f)")
+        wide = max(len(name) for name in (*self.targets, "mean"))
+        rows = [(name, *(float(column[k]) for column in columns)) for k, name in enumerate(self.targets)]
+        if len(rows) > 1:
+            rows.append(("mean", *(float(_mean(column) or np.nan) for column in columns)))
+        lines = [" " * wide + "".join(f"{title:>13}" for title in head)]
+        lines += [f"{name:<{wide}}" + "".join(f"{value:>13.3f}" for value in values) for name, *values in rows]
+        return "\n".join([*lines, f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods"])
+
+
+def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, ...]) -> Scores:
+    """Scores of witnesses fitted on whole neighborhoods, whose centers have the measured values y (n, K)."""
+    hoods = witnesses.hoods
+    f, g = witnesses.f[hoods.centers], witnesses.at_centers()
+    local = local_generalized_auc(witnesses.f, witnesses.at_members(), hoods).numpy()
+    return Scores(
+        targets=targets,
+        measure="AUC" if task.kind == "classification" else "RMSE",
+        accuracy=_accuracy(task, y, f),
+        witness_accuracy=_accuracy(task, y, g),
+        local_auc=_mean_of_rows(local[(hoods.sizes > 2).numpy()]),
+        global_auc=generalized_auc(f, g).numpy(),
+        variations=witnesses.deviations(absolute_error).numpy(),
+        sizes=hoods.sizes.numpy(),
+    )
+
+
+def auc(labels: np.ndarray, values: np.ndarray) -> float:
+    """The usual area under the ROC curve, ties counted half; NaN without both labels. NaN labels are left out."""
+    known = ~np.isnan(labels)
+    positive, ranks = labels[known] == 1, rankdata(values[known])
+    n, m = int(positive.sum()), int((~positive).sum())
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m)) if n and m else float("nan")
+
+
+def _accuracy(task: Task, y: np.ndarray, values: Tensor) -> np.ndarray:
+    natural = task.natural(values)
+    if task.kind == "classification":
+        return np.array([auc(y[:, k], natural[:, k]) for k in range(y.shape[1])])
+    return np.asarray(np.sqrt(_mean_of_rows(np.square(natural - y))))
+
+
+def _mean_of_rows(table: np.ndarray) -> np.ndarray:
+    """(K,) means of what is not NaN; NaN where there is nothing."""
+    known = ~np.isnan(table)
+    counts = known.sum(0)
+    return np.asarray(np.where(counts, np.where(known, table, 0.0).sum(0) / np.maximum(counts, 1), np.nan))
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return _plain(float(_mean_of_rows(values[:, None])[0]))
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

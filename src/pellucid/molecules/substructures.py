@@ -1,0 +1,137 @@
+"""What the bits of a fingerprint stand for: the substructures behind them, as text and as places in molecules."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator
+
+from pellucid.errors import InputError
+from pellucid.molecules.fingerprints import Morgan
+
+# Atoms that SMILES writes without brackets.
+_PLAIN = frozenset(["B", "C", "N", "O", "P", "S", "F", "Cl", "Br", "I", "b", "c", "n", "o", "p", "s", "*"])
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Substructure:
+    """An atom with everything around it up to a radius, as one molecule shows it.
+
+    Parameters
+    ----------
+    bit : of the fingerprint, which it sets.
+    smiles : its atoms and bonds, the central atom first. Hydrogens are written out and belong to it: C is a carbon
+        without any, c an aromatic one. A single atom has its degree (D) and whether it is in a ring (R) too:
+        [CH;D2] is one with two neighbors. The fingerprint tells atoms apart by these.
+    radius : bonds from the central atom to the rim.
+    molecule : SMILES of a molecule that has it.
+    atom : the central atom, in `Chem.MolFromSmiles(molecule)`.
+    others : texts of other substructures that set the same bit; where there are any, the bit is ambiguous.
+    """
+
+    bit: int
+    smiles: str
+    radius: int
+    molecule: str
+    atom: int
+    others: tuple[str, ...] = ()
+
+
+def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Morgan) -> dict[int, Substructure]:
+    """The substructure behind each bit, taken from the first molecule that has it.
+
+    Two substructures are different where their hashes are, before these are folded to bits: that is all that the
+    fingerprint knows of them. Different ones on the same bit are told in `others`, in the order in which the
+    molecules show them. Where the first molecule itself has several, the smallest is taken.
+
+    Parameters
+    ----------
+    bits : those to be explained; the splits of a tree, say.
+    molecules : valid SMILES, the most telling first: a neighborhood with its center leading.
+    morgan : the fingerprints that the bits are of.
+    """
+    wanted = sorted({operator.index(bit) for bit in bits})
+    if wanted and not 0 <= wanted[0] <= wanted[-1] < morgan.size:
+        raise InputError(
+            f"Bits must be from 0 to {morgan.size - 1}. Got {wanted[0]} to {wanted[-1]}; leave out the leaves of a "
+            "tree, which are -1, and pass the fingerprints that the bits are of."
+        )
+    found: dict[int, dict[int, tuple[int, int, int]]] = {bit: {} for bit in wanted}
+    parsed = []
+    for row, smiles in enumerate(molecules):
+        parsed.append(_parse(smiles))
+        for radius, atom, key in _hashes(parsed[-1], morgan):
+            if (keys := found.get(key % morgan.size)) is not None:
+                keys.setdefault(key, (row, atom, radius))
+    if missing := [bit for bit, keys in found.items() if not keys]:
+        raise InputError(
+            f"Every bit must be set by one of the molecules. Got {len(molecules)} molecules without "
+            f"{missing}; pass the members of the neighborhood that the tree was fitted on, and its fingerprints."
+        )
+    result = {}
+    for bit, keys in found.items():
+        (row, atom, radius), *rest = keys.values()
+        others = dict.fromkeys(_text(parsed[r], a, reach) for r, a, reach in rest)
+        text = _text(parsed[row], atom, radius)
+        result[bit] = Substructure(
+            bit=bit, smiles=text, radius=radius, molecule=molecules[row], atom=atom, others=tuple(others)
+        )
+    return result
+
+
+def environment(molecule: Chem.Mol, atom: int, radius: int) -> tuple[list[int], list[int]]:
+    """The atoms and the bonds within so many bonds of an atom, in the order of the molecule."""
+    # Without enforceSize=False there would be no bonds where the molecule ends before the radius does.
+    bonds = sorted(Chem.FindAtomEnvironmentOfRadiusN(molecule, radius, atom, enforceSize=False)) if radius else []
+    ends = {end.GetIdx() for b in bonds for bond in [molecule.GetBondWithIdx(b)] for end in _ends(bond)}
+    return sorted({atom} | ends), bonds
+
+
+def _ends(bond: Chem.Bond) -> tuple[Chem.Atom, Chem.Atom]:
+    return bond.GetBeginAtom(), bond.GetEndAtom()
+
+
+def _hashes(molecule: Chem.Mol, morgan: Morgan) -> list[tuple[int, int, int]]:
+    """(radius, central atom, hash) of every substructure, smallest first; a bit is the hash modulo the size."""
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=morgan.radius, fpSize=morgan.size)
+    output = rdFingerprintGenerator.AdditionalOutput()
+    output.AllocateBitInfoMap()
+    generator.GetSparseFingerprint(molecule, additionalOutput=output)
+    return sorted((radius, atom, key) for key, places in output.GetBitInfoMap().items() for atom, radius in places)
+
+
+def _text(molecule: Chem.Mol, atom: int, radius: int) -> str:
+    if not radius:
+        return _alone(molecule.GetAtomWithIdx(atom))
+    atoms, bonds = environment(molecule, atom, radius)
+    symbols = [_symbol(a) for a in molecule.GetAtoms()]
+    text = Chem.MolFragmentToSmiles(
+        molecule, atoms, bonds, atomSymbols=symbols, rootedAtAtom=atom, isomericSmiles=False
+    )
+    return str(text)
+
+
+def _symbol(atom: Chem.Atom) -> str:
+    """An atom with its isotope, hydrogens and charge, in brackets where it has any of these."""
+    name = atom.GetSymbol().lower() if atom.GetIsAromatic() else atom.GetSymbol()
+    hydrogens, charge = atom.GetTotalNumHs(), atom.GetFormalCharge()
+    text = f"{atom.GetIsotope() or ''}{name}"
+    text += "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}"
+    text += "" if not charge else "+" if charge == 1 else "-" if charge == -1 else f"{charge:+d}"
+    return name if text == name and name in _PLAIN else f"[{text}]"
+
+
+def _alone(atom: Chem.Atom) -> str:
+    return f"[{_symbol(atom).strip('[]')};D{atom.GetDegree()}{';R' if atom.IsInRing() else ''}]"
+
+
+def _parse(smiles: str) -> Chem.Mol:
+    molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise InputError(f"Every SMILES must be valid. Got {smiles!r}; clean them with `prepare`.")
+    return molecule

@@ -1,0 +1,80 @@
+"""What a property model learns: the loss of its outputs, and the values that people and witnesses read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pellucid.errors import InputError
+
+TASKS = ("classification", "regression")
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """Classification: outputs are logits, values are probabilities. Regression: both are values, and inside they
+    have mean 0 and standard deviation 1 over the training data.
+
+    Witnesses and games see the inner values; whoever reads an explanation sees those of the data.
+    """
+
+    kind: Literal["classification", "regression"]
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, kind: Literal["classification", "regression"], y: np.ndarray, targets: tuple[str, ...]) -> Task:
+        """The task of learning y (N, K), NaN where nothing was measured."""
+        if kind == "classification":
+            odd = np.argwhere(~np.isnan(y) & (y != 0) & (y != 1))
+            if len(odd):
+                value, name = y[tuple(odd[0])], targets[odd[0][1]]
+                raise InputError(
+                    f"Labels of a classification must be 0, 1 or blank. Got {value:g} for {name!r}; for values "
+                    'use task="regression".'
+                )
+            task = cls(kind=kind, shift=np.zeros(y.shape[1]), scale=np.ones(y.shape[1]))
+        else:
+            known = [column[~np.isnan(column)] for column in y.T]
+            scale = np.array([column.std() if len(column) else 0.0 for column in known])
+            shift = np.array([column.mean() if len(column) else 0.0 for column in known])
+            task = cls(kind=kind, shift=shift, scale=scale)
+        for name, column in zip(targets, y.T, strict=True):
+            values = np.unique(column[~np.isnan(column)])
+            if len(values) < 2:
+                raise InputError(
+                    f"Every target must have at least two different values to learn from. Got {len(values)} for "
+                    f"{name!r}; leave it out."
+                )
+        return task
+
+    def inner(self, y: np.ndarray) -> Tensor:
+        """Measured values (N, K) as the network learns them."""
+        return torch.from_numpy(((y - self.shift) / self.scale).astype(np.float32))
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean over what was measured of cross-entropy, or of squared error in standard deviations."""
+        known = ~y.isnan()
+        if not known.any():
+            return outputs.sum() * 0.0
+        if self.kind == "classification":
+            return functional.binary_cross_entropy_with_logits(outputs[known], y[known])
+        return functional.mse_loss(outputs[known], y[known])
+
+    def values(self, outputs: Tensor) -> Tensor:
+        """Outputs as witnesses see them: probabilities, or values in standard deviations."""
+        return outputs.sigmoid() if self.kind == "classification" else outputs
+
+    def natural(self, values: Any) -> np.ndarray:
+        """The witnesses' values in the units of the data."""
+        return np.asarray(np.asarray(values, dtype=np.float64) * self.scale + self.shift)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON."""
+        return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
