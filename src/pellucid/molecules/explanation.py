@@ -215,6 +215,7 @@ class Explanation:
             "tree_prediction": self.witnessed.tolist(),
             "deviation": self.deviation.tolist(),
             "local_auc": [None if np.isnan(value) else float(value) for value in self.local_auc],
+            "bits": len(self.witness.feature_names),
             "path": list(self.path),
             "tree": {name: values.tolist() for name, values in self.witness.nodes.items()},
             "substructures": [
@@ -224,6 +225,44 @@ class Explanation:
             ],
             "members": self.table(),
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Explanation:
+        """What `to_dict` gave."""
+        targets, rows = tuple(content["targets"]), content["members"]
+        nodes = {name: np.array(values) for name, values in content["tree"].items()}
+        structures = [Substructure(**{**item, "others": tuple(item["others"])}) for item in content["substructures"]]
+        members = tuple(
+            Member(
+                row["smiles"],
+                row["similarity"],
+                row["origin"],
+                np.array([row[name] for name in targets]),
+                np.array([row[f"tree: {name}"] for name in targets]),
+                row["leaf"],
+            )
+            for row in rows
+        )
+        gaps = np.array([member.prediction - member.witness for member in members])
+        return cls(
+            smiles=content["smiles"],
+            targets=targets,
+            prediction=np.array(content["prediction"]),
+            witness=TreeWitness(
+                center=0,
+                size=len(rows),
+                rmse=float(np.sqrt(np.square(gaps).mean())),
+                feature_names=bit_names(content["bits"]),
+                output_names=list(targets),
+                place=content["smiles"],
+                nodes=nodes,
+            ),
+            path=tuple(content["path"]),
+            members=members,
+            deviation=np.array(content["deviation"]),
+            local_auc=np.array([np.nan if value is None else value for value in content["local_auc"]]),
+            substructures={structure.bit: structure for structure in structures},
+        )
 
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` as a JSON file."""
@@ -246,6 +285,11 @@ class Explanation:
         stream = io.StringIO()
         self.plot().savefig(stream, format="svg", bbox_inches="tight")
         return stream.getvalue()
+
+
+def bit_names(size: int) -> list[str]:
+    """What the features of the trees are called."""
+    return [f"bit {i}" for i in range(size)]
 
 
 def explain(witnesses: TreeWitnesses, around: Surroundings, task: Task, morgan: Morgan) -> Explanation:

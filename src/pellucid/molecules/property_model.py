@@ -17,7 +17,7 @@ from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
 from pellucid.molecules.analogs import Groups
-from pellucid.molecules.explanation import Explanation, explain
+from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.fitting import Fitting
 from pellucid.molecules.neighborhoods import Similar, Surroundings
@@ -289,7 +289,7 @@ class PropertyModel:
         points = featurized(around.points, self._morgan, progress)
         f = self._values(points)
         found = self._family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
-        return found.named(outputs=self.targets_)
+        return found.named(bit_names(self._morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
         """The prediction of one molecule, and the tree of substructures that the network follows around it.

@@ -1,0 +1,232 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from pellucid import InputError
+from pellucid.molecules import Morgan, PropertyModel, Similar, nav17, prepare
+
+SERIES = nav17().select(range(0, 1017, 6))
+ALONE = Similar(analogs=False)
+SMALL = {"similar": ALONE, "width": 16, "depth": 2, "epochs": 3, "batch_size": 16, "learning_rate": 3e-3}
+GAMES = {
+    "deep": {"game": None},
+    "fresh": {"game": "symmetric", "weight": 0.3, "members": 8},
+    "banked": {"game": "symmetric", "weight": 0.3, "play": "banked", "refit": 2},
+    "asymmetric": {"game": "asymmetric", "criterion": "squared"},
+    "uniform": {"game": "uniform", "margin": 0.01},
+}
+
+
+def fitted(**settings):
+    return PropertyModel(task="regression", **SMALL | settings).fit(SERIES, progress=False)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def same(one, two):
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_is_played_the_same_way_twice(game):
+    one, two = fitted(**GAMES[game]), fitted(**GAMES[game])
+    assert same(one.network_, two.network_)
+    assert one.history_ == two.history_
+    assert ("penalty" in one.history_[0]) == (game != "deep")
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_an_interrupted_run_goes_on_to_the_same_model(game, tmp_path, monkeypatch):
+    straight = fitted(**GAMES[game])
+    from pellucid import training
+
+    calls, train = [], training.train
+
+    def interrupted(network, loss, *arguments, **options):
+        def counting(batch):
+            calls.append(1)
+            if len(calls) == 20:
+                raise KeyboardInterrupt
+            return loss(batch)
+
+        return train(network, counting, *arguments, **options, checkpoint_seconds=0)
+
+    begun = PropertyModel(task="regression", **SMALL | GAMES[game])
+    monkeypatch.setattr(training, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="Go on with"):
+        begun.fit(SERIES, folder=tmp_path, progress=False)
+    monkeypatch.undo()
+    resumed = PropertyModel(task="regression", **SMALL | GAMES[game])
+    resumed.fit(SERIES, folder=tmp_path, resume=True, progress=False)
+    assert same(straight.network_, resumed.network_)
+    assert straight.history_ == resumed.history_
+
+
+CHLORINE = np.array([10.0 + 4.0 * ("Cl" in text) for text in SERIES.smiles])
+TRAINED = {"epochs": 20, "learning_rate": 1e-2}
+
+
+def learned(**settings):
+    model = PropertyModel(task="regression", **SMALL | TRAINED | settings)
+    return model.fit(SERIES.smiles, CHLORINE, targets=["planted"], validation=0, progress=False)
+
+
+def test_a_planted_substructure_is_what_the_tree_splits_by():
+    # Chlorine decides everything: predictor and witness must both find it.
+    model = learned(weight=0.1)
+    assert np.abs(model.predict(SERIES.smiles)[:, 0] - CHLORINE).mean() < 0.7
+    told = 0
+    for text in SERIES.smiles[:40]:
+        explanation = model.explain(text)
+        has = np.array(["Cl" in member.smiles for member in explanation.members])
+        if not 0.25 < has.mean() < 0.75 or len(has) < 6:
+            continue
+        # Bits that are set in the same members are the same split.
+        root = (
+            Morgan()([m.smiles for m in explanation.members])
+            .dense()
+            .numpy()[:, explanation.witness.nodes["feature"][0]]
+        )
+        agree = (root == has).mean()
+        told += max(agree, 1 - agree) > 0.9
+        assert max(agree, 1 - agree) > 0.7
+    assert told >= 3
+
+
+@pytest.mark.parametrize("game", ["fresh", "banked", "uniform", "asymmetric"])
+def test_a_strong_game_makes_the_model_follow_its_trees(game):
+    # Shallow trees on large neighborhoods, which DEEP has no reason to follow.
+    common = TRAINED | {"similar": Similar(analogs=False, threshold=0.4), "delta": -2}
+    deep = fitted(**common | GAMES["deep"])
+    played = fitted(**common | GAMES[game] | {"weight": 1.0, "margin": 0.0, "multiplier_rate": 10.0, "share": 1.0})
+    assert played.evaluate(SERIES).variation < 0.85 * deep.evaluate(SERIES).variation
+
+
+def test_predictions_are_in_the_units_of_the_data_and_survive_saving(model, tmp_path):
+    y = SERIES.y[:, 0]
+    values = model.predict(SERIES.smiles)
+    assert values.shape == (len(SERIES), 1)
+    assert abs(values.mean() - y.mean()) < y.std()
+    model.save(tmp_path / "model")
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "network.safetensors",
+        "property_model.json",
+    ]
+    again = PropertyModel.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(SERIES.smiles), values)
+    assert str(again.explain(SERIES.smiles[3])) == str(model.explain(SERIES.smiles[3]))
+    assert str(again.evaluate(SERIES)) == str(model.evaluate(SERIES))
+    assert again._settings() == model._settings()
+    content = json.loads((tmp_path / "model" / "property_model.json").read_text())
+    content["settings"]["task"] = "poetry"
+    (tmp_path / "model" / "property_model.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match='`task` of PropertyModel must be one of "classification", "regression"'):
+        PropertyModel.load(tmp_path / "model")
+
+
+def test_a_molecule_may_be_written_in_any_way(model):
+    np.testing.assert_array_equal(model.predict("OCC"), model.predict(["CCO"]))
+    np.testing.assert_array_equal(model.predict("CCO.[Na+]"), model.predict(["CCO"]))
+
+
+def test_several_labels_with_blanks():
+    labels = np.stack([SERIES.y[:, 0] > 7, SERIES.y[:, 0] > 8], axis=1).astype(float)
+    labels[::3, 1] = np.nan
+    model = PropertyModel(**SMALL).fit(SERIES.smiles, labels, targets=["active", "very"], progress=False)
+    values = model.predict(SERIES.smiles[:5])
+    assert values.shape == (5, 2)
+    assert ((values > 0) & (values < 1)).all()
+    scores = model.evaluate(SERIES.smiles, labels)
+    assert scores.measure == "AUC"
+    assert scores.targets == ("active", "very")
+    assert "active = " in str(model.explain(SERIES.smiles[0]))
+
+
+def test_analogs_and_a_pool_are_neighbors_too():
+    model = PropertyModel(task="regression", **SMALL | {"similar": Similar(groups_per_kind=3), "epochs": 1})
+    learned, pool = SERIES.select(range(40)), SERIES.select(range(40, 80))
+    model.fit(learned, pool=pool.smiles, validation=0, progress=False)
+    origins = {m.origin for i in range(10) for m in model.explain(learned.smiles[i]).members}
+    assert origins == {"itself", "given", "pool", "analog"}
+
+
+class Counting(torch.nn.Module):
+    """A predictor that reads SMILES: how often letters occur."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = torch.nn.Linear(4, 1)
+
+    def forward(self, graphs):
+        counts = torch.tensor([[float(text.count(letter)) for letter in "CNOF"] for text in graphs.smiles])
+        return self.dense(counts / 10)
+
+
+def test_a_network_of_ones_own(tmp_path):
+    model = PropertyModel(task="regression", **SMALL)
+    model.fit(SERIES, network=Counting(), progress=False)
+    assert len(model.explain(SERIES.smiles[0]).members) > 2
+    model.save(tmp_path)
+    with pytest.raises(InputError, match="pass a module of the same kind as `network=`"):
+        PropertyModel.load(tmp_path)
+    again = PropertyModel.load(tmp_path, network=Counting())
+    np.testing.assert_array_equal(again.predict(SERIES.smiles), model.predict(SERIES.smiles))
+
+
+def test_validation_molecules_are_held_out_or_given():
+    held = fitted()
+    assert len(held.smiles_) == len(SERIES) - round(0.1 * len(SERIES))
+    assert "validation_loss" in held.history_[0]
+    given = PropertyModel(task="regression", **SMALL | {"epochs": 1})
+    given.fit(SERIES, validation=(SERIES.smiles[:9], SERIES.y[:9]), progress=False)
+    assert len(given.smiles_) == len(SERIES)
+    assert "validation_loss" in given.history_[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game": "chess"}, "`game` of PropertyModel must be one of None, \"symmetric\".*Got 'chess'"),
+        ({"play": "banked", "game": "uniform"}, "Only the symmetric game can be played with a bank"),
+        ({"share": 0.0}, "`share`"),
+        ({"share": 1.5}, "`share` of PropertyModel must be a share. Got 1.5"),
+        ({"members": 2}, "`members`"),
+        ({"delta": 0.5}, "`delta` of PropertyModel must be a whole number. Got 0.5"),
+        ({"similar": 0.6}, "`similar` of PropertyModel must be a Similar. Got 0.6"),
+        ({"weight": -1}, "`weight`"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        PropertyModel(**settings)
+
+
+def test_input_that_makes_no_sense_is_refused(model):
+    untrained = PropertyModel(task="regression", **SMALL)
+    with pytest.raises(InputError, match="must be trained first"):
+        untrained.predict("CCO")
+    with pytest.raises(InputError, match=r"Got 1 of 2 that do not: row 2 \('no'\)"):
+        untrained.fit(["CCO", "no"], [1.0, 2.0])
+    with pytest.raises(InputError, match="use `read"):
+        untrained.fit("data.csv")
+    with pytest.raises(InputError, match="must have measured values. Got none"):
+        untrained.fit(["CCO"])
+    with pytest.raises(InputError, match="`validation` must be a share"):
+        untrained.fit(SERIES, validation=2)
+    with pytest.raises(InputError, match="Got 'no' in place 2: not a valid SMILES"):
+        model.predict(["CCO", "no"])
+    with pytest.raises(InputError, match="One molecule is explained at a time"):
+        model.explain(["CCO"])
+    with pytest.raises(InputError, match="The targets must be those learned, activity. Got other"):
+        model.evaluate(prepare(["CCO", "CCN"], [1.0, 2.0], targets=["other"]))
+
+
+def test_rows_that_cannot_be_used_are_left_out_if_allowed():
+    smiles, y = [*SERIES.smiles, "no"], [*SERIES.y[:, 0], 1.0]
+    model = PropertyModel(task="regression", **SMALL | {"epochs": 1, "game": None})
+    assert len(model.fit(smiles, y, on_error="skip", validation=0, progress=False).smiles_) == len(SERIES)
