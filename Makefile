@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test check format bench clean
 
 demo: .venv/installed
-	$(BIN)/python paper/figure2.py
+	$(BIN)/python -m paper.nav17
 
 test: check
 	$(BIN)/pytest -n 2
@@ -21,7 +21,8 @@ format: .venv/installed
 	$(BIN)/ruff format .
 
 bench: .venv/installed
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.molecules
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -1,10 +1,10 @@
 """Benchmarks: Pellucid against what one would otherwise write, side by side in one run.
 
 Every figure is a ratio of medians measured in the same process, both sides taking turns. Results go to
-benchmarks/results.json, from which the table in the README is made.
+benchmarks/core.json, from which the table in the README is made.
 
-    python benchmarks/run.py            # measure, save, and update the README's table
-    python benchmarks/run.py --smoke    # tiny sizes, nothing saved: shows that everything runs
+    python -m benchmarks.run            # measure, save, and update the README's table
+    python -m benchmarks.run --smoke    # tiny sizes, nothing saved: shows that everything runs
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -31,7 +31,8 @@ import pellucid as pl
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-START, END = "<!-- benchmarks: written by benchmarks/run.py -->", "<!-- end of benchmarks -->"
+Section: TypeAlias = Callable[[bool], list[dict[str, Any]]]
+"""From whether sizes should be tiny to rows of the table."""
 
 
 def rounds(*actions: Callable[[], object], repeats: int) -> NDArray[np.float64]:
@@ -309,11 +310,11 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def measure(smoke: bool) -> dict[str, Any]:
+def measure(sections: Sequence[Section], smoke: bool) -> dict[str, Any]:
     import sklearn
 
     rows = []
-    for section in (training_step, trees, ridges, growth, startup):
+    for section in sections:
         print(f"{section.__name__} ...", flush=True)
         rows += section(smoke)
     return {
@@ -328,17 +329,21 @@ def measure(smoke: bool) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def publish(name: str, sections: Sequence[Section]) -> None:
+    """Measure, and unless it is only a trial save the report as <name>.json and the table in the README."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
     smoke = parser.parse_args().smoke
-    report = measure(smoke)
+    report = measure(sections, smoke)
     print("\n" + table(report))
     if not smoke:
-        (HERE / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-        before, rest = README.read_text().split(START)
-        README.write_text(f"{before}{START}\n{table(report)}\n{END}{rest.split(END)[1]}")
+        (HERE / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+        start, end = f"<!-- benchmarks: {name} -->", f"<!-- end of benchmarks: {name} -->"
+        before, rest = README.read_text().split(start)
+        README.write_text(f"{before}{start}\n{table(report)}\n{end}{rest.split(end)[1]}")
 
+
+SECTIONS = (training_step, trees, ridges, growth, startup)
 
 if __name__ == "__main__":
-    main()
+    publish("core", SECTIONS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from paper.bearing import REPORTS
-from paper.runs import ROOT, SIZES, read_reports, write_section
+from paper.runs import ROOT, SIZES, read_reports, save_figure, write_section
 
 from pellucid.series import Explanation, plot_explanations
 from pellucid.series.bearing import CHANNELS
@@ -261,8 +261,6 @@ def sections(reports: Reports, others: Mapping[str, Reports], throughput: Mappin
 
 
 def main() -> None:
-    from matplotlib import rc_context
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     arguments = parser.parse_args()
@@ -272,10 +270,7 @@ def main() -> None:
         write_section(README, mark, text)
         print(f"{text}\n")
     for name, draw in figures(reports).items():
-        figure = draw()
-        figure.savefig(REPORTS / f"{name}.png", dpi=130)
-        with rc_context({"svg.hashsalt": name}):  # the same figure is the same file
-            figure.savefig(REPORTS / f"{name}.svg", metadata={"Date": None})
+        save_figure(draw(), REPORTS / name)
     print(f"wrote {README} and the figures in {REPORTS}")
 
 

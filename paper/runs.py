@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("paper", "cpu", "smoke")
@@ -104,6 +107,16 @@ def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path, o
         folder / f"{cell['name']}.json", {"config": cell, **results, **origin, "wall_seconds": round(seconds, 1)}
     )
     return seconds
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """As .png and as .svg; the same figure is the same file."""
+    from matplotlib import rc_context
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path.with_name(f"{path.name}.png"), dpi=130)
+    with rc_context({"svg.hashsalt": path.name}):
+        figure.savefig(path.with_name(f"{path.name}.svg"), metadata={"Date": None})
 
 
 def write_section(path: Path, mark: str, text: str) -> None:
