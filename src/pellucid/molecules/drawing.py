@@ -10,6 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.molecules._layout import (
+    BOND,
+    CAPTION,
+    COLUMN,
+    LEAST,
+    LINE,
+    LONG_BOND,
+    MARGIN,
+    MOLECULE,
+    NAME,
+    NOTE,
+    PICTURE,
+    SIGN,
+    TEXT,
+    TITLE,
+    VALUE,
+    Layout,
+    fit,
+    flow,
+    wrap,
+)
 from pellucid.molecules.substructures import Substructure
 from pellucid.witnesses.tree import TreeWitness
 
@@ -27,21 +48,6 @@ _SHADES = "Purples"
 _SHOWN = 3
 # Collisions are told with so many substructures.
 _OTHERS = 3
-
-# Everything is laid out in inches, y pointing down.
-_MARGIN = 0.2
-_PICTURE = (1.1, 0.92)  # the room of a substructure
-_CAPTION = 0.17  # the line below it
-_BOND, _LONG_BOND = 0.25, 0.42  # bonds where there is room, and those at a single atom
-_MOLECULE = (2.5, 1.8)
-_GAP = 0.56  # between rows
-_LINE = 0.155  # a line of text in a leaf
-_LEAST = 4.6  # the width of the smallest figure
-_COLUMN = 5.0  # the least width of a column of notes
-_NAME = 1.0  # the longest name of an output
-_SIGN = 0.22  # a sign of the legend, with the space after it
-# Sizes of letters, in points.
-_TITLE, _VALUE, _TEXT, _NOTE = 11.0, 9.0, 7.5, 7.0
 
 
 def plot_tree(
@@ -77,44 +83,44 @@ def plot_tree(
 
     _require_bits(witness, substructures)
     _require_path(witness, path)
-    tree = _Tree(witness, _choose(witness, outputs))
+    tree = Layout(witness, _choose(witness, outputs))
     # The tree moves to the right where the molecule would lie on it.
-    room = _MOLECULE[0] + _MARGIN if molecule else 0.0
-    left = max(0.0, room - tree.free(_MOLECULE[1]))
-    width = max(left + tree.width, room + _MARGIN, _LEAST)
+    room = MOLECULE[0] + MARGIN if molecule else 0.0
+    left = max(0.0, room - tree.free(MOLECULE[1]))
+    width = max(left + tree.width, room + MARGIN, LEAST)
     left += (width - left - tree.width) / 2
-    titles = _wrap(title, width, _TITLE, bold=True) if title else []
-    top = _MARGIN + len(titles) * 0.24 + (0.08 if titles else 0)
-    bottom = top + max(tree.height, _MOLECULE[1] if molecule else 0) + 0.22
-    legend = _flow(_legend(tree, substructures, bool(path)), width)
-    columns = max(1, int(width / _COLUMN))
+    titles = wrap(title, width, TITLE, bold=True) if title else []
+    top = MARGIN + len(titles) * 0.24 + (0.08 if titles else 0)
+    bottom = top + max(tree.height, MOLECULE[1] if molecule else 0) + 0.22
+    legend = flow(_legend(tree, substructures, bool(path)), width)
+    columns = max(1, int(width / COLUMN))
     column = width / columns
-    notes = [line for text in _collisions(tree, substructures) for line in _wrap(text, column - _MARGIN, _NOTE)]
+    notes = [line for text in _collisions(tree, substructures) for line in wrap(text, column - MARGIN, NOTE)]
     high = -(-len(notes) // columns)
-    size = width + 2 * _MARGIN, bottom + 0.16 * (len(legend) + high) + _MARGIN
+    size = width + 2 * MARGIN, bottom + 0.16 * (len(legend) + high) + MARGIN
     if ax is None:
         ax = Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
     page = _Page(ax, size)
     for k, line in enumerate(titles):
-        page.write(_MARGIN, _MARGIN + 0.24 * k + 0.1, line, _TITLE, weight="bold", ha="left")
+        page.write(MARGIN, MARGIN + 0.24 * k + 0.1, line, TITLE, weight="bold", ha="left")
     if molecule:
-        page.picture(draw_molecule(molecule), _MARGIN + _MOLECULE[0] / 2, top + _MOLECULE[1] / 2, _MOLECULE, "molecule")
-    _draw_edges(page, tree, _MARGIN + left, top, set(path))
+        page.picture(draw_molecule(molecule), MARGIN + MOLECULE[0] / 2, top + MOLECULE[1] / 2, MOLECULE, "molecule")
+    _draw_edges(page, tree, MARGIN + left, top, set(path))
     for node in range(len(tree.x)):
-        x, y, marked = _MARGIN + left + tree.x[node], top + tree.top(node), node in path
+        x, y, marked = MARGIN + left + tree.x[node], top + tree.top(node), node in path
         if tree.feature[node] < 0:
             _draw_leaf(page, tree, node, x, y, marked)
         else:
             _draw_split(page, node, substructures[tree.feature[node]], x, y, marked)
     for k, items in enumerate(legend):
         for x, sign, text in items:
-            _draw_sign(page, sign, _MARGIN + x, bottom + 0.16 * k + 0.08)
+            _draw_sign(page, sign, MARGIN + x, bottom + 0.16 * k + 0.08)
             page.write(
-                _MARGIN + x + (_SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, _NOTE, color=_SMALL, ha="left"
+                MARGIN + x + (SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, NOTE, color=_SMALL, ha="left"
             )
     for k, line in enumerate(notes):
-        x, y = _MARGIN + column * (k // high), bottom + 0.16 * (len(legend) + k % high) + 0.08
-        page.write(x, y, line, _NOTE, color=_WARNING, ha="left")
+        x, y = MARGIN + column * (k // high), bottom + 0.16 * (len(legend) + k % high) + 0.08
+        page.write(x, y, line, NOTE, color=_WARNING, ha="left")
     return ax.figure.figure
 
 
@@ -159,61 +165,6 @@ def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
     return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
 
 
-class _Tree:
-    """Where the nodes are: leaves equally spaced, each split above the middle of its two sides."""
-
-    def __init__(self, witness: TreeWitness, shown: list[int]) -> None:
-        nodes = witness.nodes
-        self.feature, self.left, self.right, self.size = (
-            nodes[name].tolist() for name in ("feature", "left", "right", "size")
-        )
-        self.shown, self.outputs = shown, len(witness.output_names)
-        self.names = [witness.output_names[k] for k in shown]
-        self.value = nodes["value"][:, shown]
-        self.leaves = [node for node in range(len(self.feature)) if self.feature[node] < 0]
-        self.leaf = self._leaf_size()
-        slot = max(self.leaf[0] + 0.1, (_PICTURE[0] + 0.16) / 2, (_PICTURE[0] + self.leaf[0] + 0.2) / 3)
-        self.x, self.row = [0.0] * len(self.feature), [0] * len(self.feature)
-        self.width = slot * self._place(0, 0, 0, slot)
-        rows = [[node for node, row in enumerate(self.row) if row == k] for k in range(max(self.row) + 1)]
-        heights = [max(self.box(node)[1] for node in row) for row in rows]
-        self.tops = np.cumsum([0.0, *(height + _GAP for height in heights)]).tolist()
-        self.height = self.tops[-1] - _GAP
-
-    def _place(self, node: int, row: int, leaves: int, slot: float) -> int:
-        """Place a node and all below it, with so many leaves at its left; gives the leaves up to its right."""
-        self.row[node] = row
-        if self.feature[node] < 0:
-            self.x[node] = (leaves + 0.5) * slot
-            return leaves + 1
-        for side in (self.left[node], self.right[node]):
-            leaves = self._place(side, row + 1, leaves, slot)
-        self.x[node] = (self.x[self.left[node]] + self.x[self.right[node]]) / 2
-        return leaves
-
-    def _leaf_size(self) -> tuple[float, float]:
-        texts, height = [f"{v:.3g}" for v in self.value[self.leaves].flatten()], _LINE * (len(self.shown) + 1) + 0.12
-        if len(self.shown) == 1:
-            width = max(_width(text, _VALUE, bold=True) for text in texts)
-        else:
-            names = max(_width(_fit(name, _NAME, _TEXT), _TEXT) for name in self.names)
-            width = names + 0.1 + max(_width(text, _TEXT) for text in texts)
-        members = max(_width(f"n = {self.size[node]}", _TEXT) for node in self.leaves)
-        return max(width, members, 0.36) + 0.14, height
-
-    def box(self, node: int) -> tuple[float, float]:
-        """The width and height of a node."""
-        return self.leaf if self.feature[node] < 0 else (_PICTURE[0], _PICTURE[1] + _CAPTION)
-
-    def top(self, node: int) -> float:
-        return float(self.tops[self.row[node]])
-
-    def free(self, height: float) -> float:
-        """How wide a picture so high may be in the upper left corner."""
-        high = [node for node in range(len(self.x)) if self.top(node) < height + _GAP]
-        return min(self.x[node] - self.box(node)[0] / 2 for node in high)
-
-
 class _Page:
     """Axes in inches, or in as much less as fits."""
 
@@ -250,14 +201,14 @@ class _Page:
         self.ax.add_patch(box)
 
     def picture(
-        self, picture: Picture, x: float, y: float, room: tuple[float, float], label: str, bond: float = _BOND
+        self, picture: Picture, x: float, y: float, room: tuple[float, float], label: str, bond: float = BOND
     ) -> None:
         """A picture around (x, y), as large as there is room for, with bonds no longer than that."""
         scale = min(room[0] / picture.width, room[1] / picture.height, bond / picture.bond)
         picture.place(self.ax, x, y, scale, 72 * self.scale, label)
 
 
-def _draw_edges(page: _Page, tree: _Tree, left: float, top: float, path: set[int]) -> None:
+def _draw_edges(page: _Page, tree: Layout, left: float, top: float, path: set[int]) -> None:
     for node in range(len(tree.x)):
         if tree.feature[node] < 0:
             continue
@@ -270,37 +221,37 @@ def _draw_edges(page: _Page, tree: _Tree, left: float, top: float, path: set[int
             page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{side}", **style)
             ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8 * page.scale}
             look = {"color": _PATH, "weight": "bold"} if marked else {"color": _SMALL}
-            page.write(x[-1], (y[-2] + end) / 2, word, _NOTE, bbox=ground, **look)
+            page.write(x[-1], (y[-2] + end) / 2, word, NOTE, bbox=ground, **look)
 
 
 def _draw_split(page: _Page, node: int, substructure: Substructure, x: float, y: float, marked: bool) -> None:
     from pellucid.molecules._vector import draw_substructure
 
-    page.box(x, y, (_PICTURE[0], _PICTURE[1] + _CAPTION), "white", node, marked=marked)
+    page.box(x, y, (PICTURE[0], PICTURE[1] + CAPTION), "white", node, marked=marked)
     ground, center = _COLORS[substructure.radius % len(_COLORS)]
     picture = draw_substructure(substructure, ground=ground, center=center, hint=_HINT)
-    room, label = (_PICTURE[0] - 0.12, _PICTURE[1] - 0.08), f"substructure-{node}-bit-{substructure.bit}"
-    bond = _BOND if substructure.radius else _LONG_BOND
-    page.picture(picture, x, y + _PICTURE[1] / 2, room, label, bond=bond)
+    room, label = (PICTURE[0] - 0.12, PICTURE[1] - 0.08), f"substructure-{node}-bit-{substructure.bit}"
+    bond = BOND if substructure.radius else LONG_BOND
+    page.picture(picture, x, y + PICTURE[1] / 2, room, label, bond=bond)
     look = {"color": _WARNING, "weight": "bold"} if substructure.others else {"color": _SMALL}
     star = "*" if substructure.others else ""
-    page.write(x, y + _PICTURE[1] + _CAPTION / 2 - 0.03, f"bit {substructure.bit}{star}", _NOTE, **look)
+    page.write(x, y + PICTURE[1] + CAPTION / 2 - 0.03, f"bit {substructure.bit}{star}", NOTE, **look)
 
 
-def _draw_leaf(page: _Page, tree: _Tree, node: int, x: float, y: float, marked: bool) -> None:
+def _draw_leaf(page: _Page, tree: Layout, node: int, x: float, y: float, marked: bool) -> None:
     face, ink = "white", "black"
     if len(tree.shown) == 1:
         face, ink = _shade(float(tree.value[node, 0]), tree.value[tree.leaves, 0])
     page.box(x, y, tree.leaf, face, node, marked=marked)
     left, right = x - tree.leaf[0] / 2 + 0.07, x + tree.leaf[0] / 2 - 0.07
     for k, (name, value) in enumerate(zip(tree.names, tree.value[node].tolist(), strict=True)):
-        middle = y + 0.06 + _LINE * (k + 0.5)
+        middle = y + 0.06 + LINE * (k + 0.5)
         if len(tree.shown) == 1:
-            page.write(x, middle, f"{value:.3g}", _VALUE, color=ink, weight="bold")
+            page.write(x, middle, f"{value:.3g}", VALUE, color=ink, weight="bold")
         else:
-            page.write(left, middle, _fit(name, _NAME, _TEXT), _TEXT, ha="left")
-            page.write(right, middle, f"{value:.3g}", _TEXT, ha="right")
-    page.write(x, y + 0.06 + _LINE * (len(tree.names) + 0.5), f"n = {tree.size[node]}", _TEXT, color=ink)
+            page.write(left, middle, fit(name, NAME, TEXT), TEXT, ha="left")
+            page.write(right, middle, f"{value:.3g}", TEXT, ha="right")
+    page.write(x, y + 0.06 + LINE * (len(tree.names) + 0.5), f"n = {tree.size[node]}", TEXT, color=ink)
 
 
 def _shade(value: float, values: np.ndarray) -> tuple[str, str]:
@@ -313,7 +264,7 @@ def _shade(value: float, values: np.ndarray) -> tuple[str, str]:
     return to_hex(colormaps[_SHADES](place)), "white" if place > 0.55 else "black"
 
 
-def _legend(tree: _Tree, substructures: Mapping[int, Substructure], path: bool) -> list[tuple[str, str]]:
+def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool) -> list[tuple[str, str]]:
     """Signs and what they mean."""
     used = [substructures[bit] for bit in tree.feature if bit >= 0]
     radii = sorted({substructure.radius for substructure in used})
@@ -338,11 +289,11 @@ def _draw_sign(page: _Page, sign: str, x: float, y: float) -> None:
     from matplotlib.patches import Circle
 
     if sign == "hint":
-        page.line([x + 0.02, x + _SIGN - 0.06], [y, y], 1.4, color=_HINT)
+        page.line([x + 0.02, x + SIGN - 0.06], [y, y], 1.4, color=_HINT)
     elif sign == "path":
-        page.line([x, x + _SIGN - 0.06], [y, y], 3.0, color=_PATH)
+        page.line([x, x + SIGN - 0.06], [y, y], 3.0, color=_PATH)
     elif sign == "dashed":
-        page.line([x, x + _SIGN - 0.06], [y - 0.02, y - 0.02], 1.0, color="black")
+        page.line([x, x + SIGN - 0.06], [y - 0.02, y - 0.02], 1.0, color="black")
         for k in range(3):
             page.line([x + 0.02 + 0.055 * k, x + 0.045 + 0.055 * k], [y + 0.025] * 2, 1.0, color="black")
     elif sign:
@@ -350,22 +301,7 @@ def _draw_sign(page: _Page, sign: str, x: float, y: float) -> None:
             page.ax.add_patch(Circle((x + 0.1, y), radius, facecolor=color, edgecolor="none"))
 
 
-def _flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, str, str]]]:
-    """Lines of (x, sign, text), each as full as fits."""
-    lines: list[list[tuple[float, str, str]]] = [[]]
-    x = 0.0
-    for sign, text in items:
-        text = _fit(text, width - _SIGN, _NOTE)
-        length = (_SIGN if sign else 0) + _width(text, _NOTE)
-        if lines[-1] and x + length > width:
-            lines.append([])
-            x = 0.0
-        lines[-1].append((x, sign, text))
-        x += length + 0.2
-    return lines
-
-
-def _collisions(tree: _Tree, substructures: Mapping[int, Substructure]) -> list[str]:
+def _collisions(tree: Layout, substructures: Mapping[int, Substructure]) -> list[str]:
     """A sentence for each bit that stands for several substructures."""
     texts = []
     for bit in dict.fromkeys(bit for bit in tree.feature if bit >= 0):
@@ -375,35 +311,3 @@ def _collisions(tree: _Tree, substructures: Mapping[int, Substructure]) -> list[
                 f"* bit {bit} is set by {substructures[bit].smiles} or by: {',  '.join(others[:_OTHERS])}{more}"
             )
     return texts
-
-
-def _width(text: str, size: float, *, bold: bool = False) -> float:
-    """Of a line of text, in inches, with a little to spare: letters are wider where pixels are coarse."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(size=size, weight="bold" if bold else "normal")
-    return 1.05 * float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
-
-
-def _fit(text: str, width: float, size: float) -> str:
-    """The text, or as much of its beginning as fits."""
-    if _width(text, size) <= width:
-        return text
-    return next((f"{text[:k]}…" for k in range(len(text), 0, -1) if _width(f"{text[:k]}…", size) <= width), "…")
-
-
-def _wrap(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """Lines that fit, broken between words, or within a word that is longer than a line."""
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and _width(f"{lines[-1]} {word}", size, bold=bold) <= width:
-            lines[-1] += f" {word}"
-            continue
-        if lines[-1]:
-            lines.append("")
-        for letter in word:
-            if lines[-1] and _width(lines[-1] + letter, size, bold=bold) > width:
-                lines.append("")
-            lines[-1] += letter
-    return lines
