@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pellucid import InputError
-from pellucid.molecules import Morgan, PropertyModel, Similar, nav17, prepare
+from pellucid.molecules import Groups, Morgan, PropertyModel, Similar, nav17, prepare
 
 SERIES = nav17().select(range(0, 1017, 6))
 ALONE = Similar(analogs=False)
@@ -153,6 +153,18 @@ def test_analogs_and_a_pool_are_neighbors_too():
     model.fit(learned, pool=pool.smiles, validation=0, progress=False)
     origins = {m.origin for i in range(10) for m in model.explain(learned.smiles[i]).members}
     assert origins == {"itself", "given", "pool", "analog"}
+
+
+def test_groups_may_come_from_other_molecules(tmp_path):
+    model = PropertyModel(task="regression", **SMALL | {"similar": Similar(), "epochs": 1, "game": None})
+    bromide = Groups(by_kind={"c3": ("Br[*:1]",)}, largest=4)
+    model.fit(SERIES.select(range(40)), groups=bromide, validation=0, progress=False)
+    model.save(tmp_path)
+    for known in (model, PropertyModel.load(tmp_path)):
+        made = [m.smiles for i in range(10) for m in known.explain(SERIES.smiles[i]).members if m.origin == "analog"]
+        assert made
+        assert all("Br" in text for text in made)
+        assert known.groups_ == bromide
 
 
 class Counting(torch.nn.Module):

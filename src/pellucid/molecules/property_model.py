@@ -160,6 +160,7 @@ class PropertyModel:
         targets: Sequence[str] | None = None,
         validation: float | Labeled = 0.1,
         pool: Sequence[str] = (),
+        groups: Groups | None = None,
         network: nn.Module | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         folder: str | Path | None = None,
@@ -177,6 +178,8 @@ class PropertyModel:
         validation : the share of the molecules to hold out, at random, for early stopping; or other molecules, as
             (smiles, y) or what `read` gave; 0 trains all epochs on everything.
         pool : unlabeled molecules among which neighbors are looked for, too.
+        groups : what is exchanged to make analogs, such as `Groups.seen_in(other_molecules)`; by default the groups
+            seen in the molecules learned from, as `similar` says.
         network : a predictor of your own: a module from a `GraphBatch` of B molecules, which also holds their SMILES,
             to (B, K) outputs: logits, or values in standard deviations. It is trained in place.
         on_error : "raise" or "skip", for rows that cannot be used; see `prepare`.
@@ -195,7 +198,7 @@ class PropertyModel:
         model.targets_, model.smiles_ = learned.targets, learned.smiles
         model.task_ = Task.of(self.task, learned.y, learned.targets)
         model.pool_ = prepare(pool, on_error="skip").smiles if len(pool) else ()
-        model.groups_ = self.similar.groups(learned.smiles, progress=progress)
+        model.groups_ = groups or self.similar.groups(learned.smiles, progress=progress)
         model.network_ = model._new_network() if network is None else network
         setting = Fitting(model, learned, watched, progress)
         self.history_ = training.train(
@@ -345,6 +348,7 @@ class PropertyModel:
             **self.task_.to_dict(),
             "own_network": not isinstance(self.network_, GraphNetwork),
             "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
+            "largest_group": self.groups_.largest,
             "smiles": list(self.smiles_),
             "pool": list(self.pool_),
             "history": self.history_,
@@ -369,7 +373,7 @@ class PropertyModel:
             shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
             model.task_ = Task(kind=model.task, shift=shift, scale=scale)
             by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
-            model.groups_ = Groups(by_kind=by_kind, largest=model.similar.largest_group)
+            model.groups_ = Groups(by_kind=by_kind, largest=int(content["largest_group"]))
             model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
             model.history_ = content["history"]
             own = bool(content["own_network"])
