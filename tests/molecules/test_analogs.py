@@ -55,3 +55,8 @@ def test_analogs_are_valid_different_and_not_the_molecule_itself():
 def test_mistakes_are_told():
     with pytest.raises(InputError, match="`largest` must be a whole number >= 1"):
         Groups.seen_in(["CC"], largest=0)
+
+
+def test_large_flexible_molecules_are_cut_too():
+    # More than 20 bonds could be cut: RDKit's default refuses such molecules.
+    assert cuts(Chem.MolFromSmiles("CCCCCCCC/C=C\\CCCCCCCC(=O)OC(CO)CO"), largest=8)

@@ -109,7 +109,7 @@ def test_the_neighborhood_is_a_table(explanation, tmp_path):
         rows = list(csv.DictReader(stream))
     assert len(rows) == len(explanation.members)
     assert [row["smiles"] for row in rows] == [m.smiles for m in explanation.members]
-    assert float(rows[4]["activity"]) == pytest.approx(explanation.members[4].prediction[0])
+    assert float(rows[4]["predicted: activity"]) == pytest.approx(explanation.members[4].prediction[0])
     assert float(rows[4]["tree: activity"]) == pytest.approx(explanation.members[4].witness[0])
 
 

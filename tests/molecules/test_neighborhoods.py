@@ -5,7 +5,7 @@ from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import TanimotoSimilarity
 
 from pellucid import InputError
-from pellucid.molecules import Similar, neighbors
+from pellucid.molecules import Similar, nav17, neighbors
 
 SMILES = ["CC(=O)Nc1ccc(O)cc1", "CC(=O)Nc1ccc(OC)cc1", "CC(=O)Nc1ccc(OCC)cc1", "CCCCCO", "Cc1ccccc1", "Clc1ccccc1C"]
 SMILES = [Chem.CanonSmiles(text) for text in SMILES]
@@ -61,7 +61,7 @@ def test_pools_are_unlabeled_neighbors():
 
 def test_new_molecules_have_neighbors_too():
     assert neighbors("OC(=O)C", SMILES)[0].smiles == "CC(=O)O"
-    with pytest.raises(InputError, match="must be a valid SMILES. Got 'no': not a valid SMILES"):
+    with pytest.raises(InputError, match="Got 'no' in place 1 of `smiles`: not a valid SMILES"):
         neighbors("no", SMILES)
 
 
@@ -105,3 +105,49 @@ def test_everything_that_matters_is_in_the_key(tmp_path):
 def test_mistakes_are_told(settings, message):
     with pytest.raises(InputError, match=message):
         Similar(**settings)
+
+
+def test_members_come_most_similar_first_whatever_their_origin():
+    series = nav17().select(range(0, 1017, 8))
+    similar = Similar(groups_per_kind=5)
+    around = similar.around(
+        series.smiles[:12], series.smiles, similar.groups(series.smiles), jobs=1, progress=False, cache="none"
+    )
+    mixed = 0
+    for i in range(12):
+        members = around.neighbors(i)
+        assert members[0].origin == "itself"
+        values = [member.similarity for member in members[1:]]
+        assert values == sorted(values, reverse=True)
+        mixed += len({member.origin for member in members}) == 3
+    assert mixed
+
+
+def test_groups_are_collected_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("pellucid.molecules.neighborhoods._FEW", 2)
+    similar = Similar()
+    made = similar.groups(SMILES, cache=tmp_path)
+    monkeypatch.setattr("pellucid.molecules.analogs.Groups.seen_in", None)  # from here on nothing is made anew
+    assert similar.groups(SMILES, cache=tmp_path) == made
+
+
+def test_a_cache_never_stops_work(tmp_path, around):
+    similar = Similar(threshold=0.4)
+    groups = similar.groups(SMILES)
+
+    def make(folder):
+        return similar.around(SMILES, SMILES, groups, jobs=1, progress=False, cache=folder)
+
+    make(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"broken")
+    with pytest.warns(UserWarning, match="could not be read and is made anew"):
+        assert make(tmp_path).points == around.points
+    assert make(tmp_path).points == around.points  # mended
+    with pytest.warns(UserWarning, match="could not be written"):
+        assert make(file / "below a file").points == around.points
+
+
+def test_molecules_that_neighbors_are_sought_among_may_be_written_in_any_way():
+    found = neighbors("CCCCO", ["C(CCC)O", "OCCCCC.Cl"], similar=Similar(threshold=0.5, analogs=False))
+    assert [(member.smiles, member.origin) for member in found] == [("CCCCO", "itself"), ("CCCCCO", "given")]

@@ -179,6 +179,11 @@ class Counting(torch.nn.Module):
         return self.dense(counts / 10)
 
 
+class Wide(Counting):
+    def forward(self, graphs):
+        return super().forward(graphs).repeat(1, 3)
+
+
 def test_a_network_of_ones_own(tmp_path):
     model = PropertyModel(task="regression", **SMALL)
     model.fit(SERIES, network=Counting(), progress=False)
@@ -192,7 +197,7 @@ def test_a_network_of_ones_own(tmp_path):
 
 def test_validation_molecules_are_held_out_or_given():
     held = fitted()
-    assert len(held.smiles_) == len(SERIES) - round(0.1 * len(SERIES))
+    assert len(held.smiles_) == len(SERIES)  # as neighbors those held out serve, too
     assert "validation_loss" in held.history_[0]
     given = PropertyModel(task="regression", **SMALL | {"epochs": 1})
     given.fit(SERIES, validation=(SERIES.smiles[:9], SERIES.y[:9]), progress=False)
@@ -208,7 +213,7 @@ def test_validation_molecules_are_held_out_or_given():
         ({"share": 0.0}, "`share`"),
         ({"share": 1.5}, "`share` of PropertyModel must be a share. Got 1.5"),
         ({"members": 2}, "`members`"),
-        ({"delta": 0.5}, "`delta` of PropertyModel must be a whole number. Got 0.5"),
+        ({"delta": 0.5}, "`delta` must be a whole number. Got 0.5"),
         ({"similar": 0.6}, "`similar` of PropertyModel must be a Similar. Got 0.6"),
         ({"weight": -1}, "`weight`"),
     ],
@@ -230,8 +235,26 @@ def test_input_that_makes_no_sense_is_refused(model):
         untrained.fit(["CCO"])
     with pytest.raises(InputError, match="`validation` must be a share"):
         untrained.fit(SERIES, validation=2)
-    with pytest.raises(InputError, match="Got 'no' in place 2: not a valid SMILES"):
+    with pytest.raises(InputError, match="Got 'no' in place 2 of `smiles`: not a valid SMILES"):
         model.predict(["CCO", "no"])
+    with pytest.raises(InputError, match="`smiles` must be SMILES. Got int"):
+        model.predict(3)
+    with pytest.raises(InputError, match="`delta` must be a whole number. Got 1.5"):
+        model.explain("CCO", delta=1.5)
+    with pytest.raises(InputError, match="must be those learned, activity. Got other; read these columns"):
+        untrained.fit(SERIES, validation=prepare(["CCO", "CCN"], [1.0, 2.0], targets=["other"]))
+    with pytest.raises(InputError, match="Got none; read these columns"):
+        untrained.fit(SERIES, validation=prepare(["CCO", "CCN"]))
+    with pytest.raises(InputError, match="`validation` must have molecules. Got none"):
+        untrained.fit(SERIES, validation=SERIES.select([]))
+    with pytest.raises(InputError, match="Got 1 molecule, of which 1 would be held out"):
+        PropertyModel(task="regression").fit(SERIES.select([0]))
+    with pytest.raises(InputError, match="`pool` must be a list of SMILES. Got one text"):
+        untrained.fit(SERIES, pool="moses.csv")
+    with pytest.raises(InputError, match="must be a torch module. Got .*pass an instance"):
+        untrained.fit(SERIES, network=Counting)
+    with pytest.raises(InputError, match=r"\(2, 1\) for 2 molecules. Got \(2, 3\); mind the last layer"):
+        untrained.fit(SERIES, network=Wide())
     with pytest.raises(InputError, match="One molecule is explained at a time"):
         model.explain(["CCO"])
     with pytest.raises(InputError, match="The targets must be those learned, activity. Got other"):
@@ -242,3 +265,4 @@ def test_rows_that_cannot_be_used_are_left_out_if_allowed():
     smiles, y = [*SERIES.smiles, "no"], [*SERIES.y[:, 0], 1.0]
     model = PropertyModel(task="regression", **SMALL | {"epochs": 1, "game": None})
     assert len(model.fit(smiles, y, on_error="skip", validation=0, progress=False).smiles_) == len(SERIES)
+    assert model.rejected_ == ((len(SERIES) + 1, "no", "not a valid SMILES"),)

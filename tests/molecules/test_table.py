@@ -13,7 +13,7 @@ def test_molecules_are_canonical_and_keep_their_values():
     np.testing.assert_array_equal(table.y, [[1, NAN], [0, 2.5]])
     assert table.targets == ("a", "b")
     assert table.rows == ((1,), (2,))
-    assert repr(table) == "Molecules(2 molecules with 2 targets)"
+    assert repr(table) == "Molecules(2 molecules with 2 targets (a, b))"
 
 
 def test_of_salts_the_largest_organic_fragment_is_kept():
@@ -65,8 +65,8 @@ def test_unlabeled_molecules_need_no_values():
     [
         ({"smiles": ["C"], "y": [1, 2]}, r"one row for each of the 1 SMILES. Got the shape \(2,\)"),
         ({"smiles": ["C"], "y": ["high"]}, "must be numbers, or blank. Got something else"),
-        ({"smiles": ["C"], "y": [np.inf]}, "must be finite, or blank. Got inf in row 1, target 1"),
-        ({"smiles": ["C"], "y": [1], "targets": ["a", "b"]}, "one name for each of the 1 targets. Got 2"),
+        ({"smiles": ["C"], "y": [np.inf]}, "must be finite, or blank. Got inf for molecule 1, target 1"),
+        ({"smiles": ["C"], "y": [1], "targets": ["a", "b"]}, "one name for each of the 1 target. Got a, b"),
         ({"smiles": ["C"], "y": [1], "on_error": "ignore"}, '`on_error` must be "raise" or "skip". Got \'ignore\''),
         ({"smiles": ["x"], "y": [1], "on_error": "skip"}, "Got 1 of 1 that do not.*Mend them."),
     ],
@@ -74,3 +74,32 @@ def test_unlabeled_molecules_need_no_values():
 def test_mistakes_are_told(arguments, message):
     with pytest.raises(InputError, match=message):
         prepare(**arguments)
+
+
+def test_molecules_are_selected_by_place_or_mask():
+    table = prepare(["CCO", "CCN.Cl", "CCC", "no"], [1, 2, 3, 4], on_error="skip")
+    assert table.select([2, 0]).smiles == ("CCC", "CCO")
+    masked = table.select(table.y[:, 0] > 1)
+    assert masked.smiles == ("CCN", "CCC")
+    assert masked.rows == ((2,), (3,))
+    assert masked.summary() == "2 molecules with 1 target (target 1)"
+    with pytest.raises(InputError, match=r"one entry for each of the 3 molecules. Got \(2,\)"):
+        table.select(np.array([True, False]))
+    with pytest.raises(InputError, match="those of 3 molecules. Got 0 to 3"):
+        table.select([0, 3])
+
+
+def test_targets_are_named_by_a_tables_columns_and_only_once():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, None]})
+    assert prepare(["CCO", "CCN"], frame).targets == ("a", "b")
+    assert prepare(["CCO", "CCN"], frame["a"]).targets == ("a",)
+    assert prepare(["CCO", "CCN"], [1, 2], targets="logP").targets == ("logP",)
+    with pytest.raises(InputError, match="name of its own. Got 'a' twice"):
+        prepare(["CCO", "CCN"], frame, targets=["a", "a"])
+    with pytest.raises(InputError, match="must be a list of SMILES. Got one text"):
+        prepare("CCO")
+
+
+def test_a_dot_does_not_make_a_mixture():
+    assert prepare(["C1.CC1", "CCC 1.2-propane"]).stripped == 0

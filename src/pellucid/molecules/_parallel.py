@@ -12,29 +12,37 @@ from tqdm.auto import tqdm
 Result = TypeVar("Result")
 # Molecules that one task of a worker handles.
 _CHUNK = 32
-# Fewer than these are done before other processes have started.
-_FEW = 512
+# Fewer chunks than these are done before other processes have started.
+_FEW = 16
 
 
 def in_chunks(
-    work: Callable[..., Result], items: Sequence[Any], *arguments: Any, jobs: int | None, title: str, progress: bool
+    work: Callable[..., Result],
+    items: Sequence[Any],
+    *arguments: Any,
+    jobs: int | None,
+    title: str,
+    progress: bool,
+    chunk: int | None = None,
 ) -> Iterator[Result]:
     """The results of `work(chunk, *arguments)` for the chunks of `items`, in order.
 
     Parameters
     ----------
-    jobs : processes; by default one per core, and for few items only this one.
+    jobs : processes; by default one per core, and for few chunks only this one.
+    chunk : items in a chunk.
     """
-    chunks = [items[i : i + _CHUNK] for i in range(0, len(items), _CHUNK)]
-    jobs = jobs or ((os.cpu_count() or 1) if len(items) >= _FEW else 1)
-    with tqdm(total=len(items), desc=title, unit="molecule", disable=not progress) as bar:
+    size = chunk or _CHUNK
+    chunks = [items[i : i + size] for i in range(0, len(items), size)]
+    jobs = jobs or ((os.cpu_count() or 1) if len(chunks) >= _FEW else 1)
+    with tqdm(total=len(items), desc=title, unit="molecule", disable=not progress or len(chunks) < _FEW) as bar:
         if jobs == 1:
-            for chunk in chunks:
-                yield work(chunk, *arguments)
-                bar.update(len(chunk))
+            for part in chunks:
+                yield work(part, *arguments)
+                bar.update(len(part))
             return
         # Not the standard library's processes: those run a script anew that does not guard its main part.
         parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
-        for chunk, result in zip(chunks, parallel(delayed(work)(chunk, *arguments) for chunk in chunks), strict=True):
+        for part, result in zip(chunks, parallel(delayed(work)(part, *arguments) for part in chunks), strict=True):
             yield result
-            bar.update(len(chunk))
+            bar.update(len(part))

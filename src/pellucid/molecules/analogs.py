@@ -14,6 +14,8 @@ from pellucid import _checks
 from pellucid.molecules._parallel import in_chunks
 
 _MARK = Chem.MolFromSmarts("[#0]")
+# By default RDKit does not cut molecules with more than 20 such bonds at all.
+_MOST = 10_000
 
 
 class Cut(NamedTuple):
@@ -33,7 +35,7 @@ def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
     Cuts are RDKit's: acyclic single bonds between heavy atoms, functional groups left whole.
     """
     found = set()
-    for _, halves in rdMMPA.FragmentMol(molecule, maxCuts=1, resultsAsMols=False):
+    for _, halves in rdMMPA.FragmentMol(molecule, maxCuts=1, maxCutBonds=_MOST, resultsAsMols=False):
         parts = halves.split(".")
         if len(parts) != 2:
             continue

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -91,7 +92,7 @@ class Explanation:
             return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
         if isinstance(name, str) and name in self.targets:
             return [self.targets.index(name)]
-        if isinstance(name, int) and 0 <= name < len(self.targets):
+        if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.targets):
             return [name]
         raise InputError(f"`target` must be one of {', '.join(self.targets)}. Got {name!r}.")
 
@@ -131,12 +132,19 @@ class Explanation:
             f"  predicted: {self._values(self.prediction, shown)}",
             f"  its tree:  {self._values(self.witnessed, shown)}",
         ]
+        if len(shown) < len(self.targets):
+            lines[0] += f"   ({len(shown)} of {len(self.targets)} targets, which differ most between the leaves)"
         if len(self.members) < 3:
             lines.append(
                 "  There are too few similar molecules to hold the tree to account: lower the threshold of similarity, "
                 "or give a pool."
             )
         else:
+            if not {"given", "pool"} & set(origins):
+                lines.append(
+                    "  No molecule that the model was trained on is near: the tree tells what the network does here, "
+                    "not what is known."
+                )
             lines += [
                 f"  {len(self.members)} members in its neighborhood ({counts or 'no others'})",
                 f"  the tree is off by {self._values(self.deviation, shown)} on average"
@@ -154,18 +162,26 @@ class Explanation:
                     f"similarity {member.similarity:.2f})"
                 )
         collided = [s for s in self.substructures.values() if s.others]
-        lines += [f"* bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
+        lines += [f"bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
         return "\n".join(lines)
 
     def _values(self, values: np.ndarray, shown: Sequence[int]) -> str:
-        return ", ".join(f"{self.targets[k]} = {values[k]:.3g}" for k in shown)
+        return ", ".join(f"{self.targets[k]} = {values[k]:.{self._decimals[k]}f}" for k in shown)
+
+    @cached_property
+    def _decimals(self) -> list[int]:
+        """Of each target's values, enough to tell the leaves apart."""
+        nodes = self.witness.nodes
+        spread = np.ptp(nodes["value"][nodes["feature"] < 0], axis=0)
+        spread = np.where(spread > 0, spread, np.maximum(np.abs(self.prediction), 1e-300))
+        return [int(np.clip(1 - np.floor(np.log10(s)), 0, 6)) for s in spread]
 
     def _shares(self, shown: Sequence[int]) -> str:
         return ", ".join(f"{self.targets[k]} {self.local_auc[k]:.0%}" for k in shown if np.isfinite(self.local_auc[k]))
 
     def _named(self, bit: int) -> str:
         structure = self.substructures[bit]
-        return structure.smiles + ("*" if structure.others else "")
+        return structure.smiles + (f" (or others: bit {bit})" if structure.others else "")
 
     def _tree(self, node: int, indent: str, shown: Sequence[int]) -> list[str]:
         nodes = self.witness.nodes
@@ -192,7 +208,7 @@ class Explanation:
                 "similarity": member.similarity,
                 "origin": member.origin,
                 "leaf": member.leaf,
-                **{name: float(member.prediction[k]) for k, name in enumerate(self.targets)},
+                **{f"predicted: {name}": float(member.prediction[k]) for k, name in enumerate(self.targets)},
                 **{f"tree: {name}": float(member.witness[k]) for k, name in enumerate(self.targets)},
             }
             for member in self.members
@@ -237,7 +253,7 @@ class Explanation:
                 row["smiles"],
                 row["similarity"],
                 row["origin"],
-                np.array([row[name] for name in targets]),
+                np.array([row[f"predicted: {name}"] for name in targets]),
                 np.array([row[f"tree: {name}"] for name in targets]),
                 row["leaf"],
             )

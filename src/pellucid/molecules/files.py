@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,59 +13,98 @@ from rdkit import RDConfig
 
 from pellucid._files import cache_folder, find_data
 from pellucid.errors import InputError
-from pellucid.molecules.table import Molecules, prepare
+from pellucid.molecules.table import Molecules, collect, prepare
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
 """Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
-_BLANKS = ("", "na", "n/a", "nan", "null", "none", "?")
+_BLANKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "nd", "n.d.")
 
 
 def read(
     path: str | Path,
     *,
     smiles: str | None = None,
-    targets: Sequence[str] | None = None,
+    targets: str | Sequence[str] | None = None,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Molecules:
-    """Molecules and their measured values from a CSV file with a line of names; see `prepare`.
+    """Molecules and their measured values from a text file with a line of names; see `prepare`.
+
+    Cells are separated by commas, semicolons (then numbers may have a decimal comma) or tabs, whichever the line of
+    names has most. Blank lines do not count as rows, but keep their numbers.
 
     Parameters
     ----------
     smiles : the column of SMILES; by default it is found by its name.
-    targets : the columns of measured values; by default all others that hold numbers and blanks only.
-    on_error : as in `prepare`. A cell of a target that is neither a number nor blank is an error, too.
+    targets : the columns of measured values; by default all others that hold numbers and blanks only. The summary
+        tells the targets, and the columns that are none.
+    on_error : as in `prepare`. A cell of a target that is neither a number nor blank is an error of its row, too.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"The table must be a CSV file. Got {path}, which is none; correct the path.")
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            header, *rows = csv.reader(stream)
-    except (ValueError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"{path.name} must be a CSV file with a line of names. Got one that is not: {error}."
-        ) from None
-    header = [name.strip() for name in header]
-    ragged = next((i for i, row in enumerate(rows) if len(row) != len(header)), None)
-    if ragged is not None:
-        raise InputError(
-            f"Every row of {path.name} must have {len(header)} cells. Got {len(rows[ragged])} in row {ragged + 2}; "
-            "mend it."
-        )
-    column = _smiles_column(header, smiles, path.name)
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
+    header, rows, numbers, comma = _cells(path)
+    name = Path(path).name
+    column = _smiles_column(header, smiles, name)
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    flawed = {title: _first_flaw(columns[title], numbers, comma) for title in header if title != column}
     if targets is None:
-        names = [name for name in header if name != column and columns[name] and _numeric(columns[name])]
+        chosen = [title for title, flaw in flawed.items() if not flaw]
     else:
-        names = [targets] if isinstance(targets, str) else list(targets)
-        for name in names:
-            if name not in columns:
+        chosen = [targets] if isinstance(targets, str) else list(targets)
+        for title in chosen:
+            if title not in columns:
                 raise InputError(
-                    f"Every target must be a column of {path.name}. Got {name!r}; its columns are {', '.join(header)}."
+                    f"Every target must be a column of {name}. Got {title!r}; its columns are {', '.join(header)}."
                 )
-    y = np.array([[_value(cell, name, i + 2, path.name) for i, cell in enumerate(columns[name])] for name in names])
-    labels = y.T if names else None
-    return prepare(columns[column], labels, targets=names if names else None, on_error=on_error, first_row=2)
+    y = np.array([[_value(cell, comma) for cell in columns[title]] for title in chosen], dtype=object).T
+    flaws = {
+        i: f"{title!r} is {columns[title][i]!r}, not a number"
+        for i in range(len(rows))
+        for k, title in reversed(list(enumerate(chosen)))
+        if y[i, k] is None
+    }
+    values = np.array([[np.nan if v is None else v for v in row] for row in y], dtype=np.float64)
+    ignored = [f"{title} ({flaw})" if flaw else title for title, flaw in flawed.items() if title not in chosen]
+    return collect(
+        list(columns[column]),
+        values.reshape(len(rows), len(chosen)),
+        tuple(chosen),
+        on_error=on_error,
+        numbers=numbers,
+        flaws=flaws,
+        ignored=tuple(ignored),
+    )
+
+
+def _cells(path: str | Path) -> tuple[list[str], list[list[str]], list[int], bool]:
+    """The names, the rows, their numbers in the file, and whether numbers have a decimal comma."""
+    if not isinstance(path, str | Path) or not Path(path).is_file():
+        raise InputError(f"The table must be a CSV file. Got {path!r}, which is none; correct the path.")
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path.name} must be text in UTF-8. Got other bytes: an Excel or compressed file, or another encoding; "
+            "save it as CSV in UTF-8."
+        ) from None
+    first = text.lstrip().partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    counted = [(i + 1, row) for i, row in enumerate(lines) if any(cell.strip() for cell in row)]
+    if len(counted) < 2:
+        raise InputError(
+            f"{path.name} must have a line of names and at least one row. Got {len(counted)} lines; is it the "
+            "right file?"
+        )
+    header = [title.strip() for title in counted[0][1]]
+    twice = sorted({title for title in header if header.count(title) > 1})
+    if twice:
+        raise InputError(f"Every column of {path.name} must have its own name. Got {twice[0]!r} twice; rename one.")
+    for number, row in counted[1:]:
+        if len(row) != len(header):
+            raise InputError(
+                f"Every row of {path.name} must have {len(header)} cells, separated by {separator!r}. Got {len(row)} "
+                f"in row {number}; mend it, and put texts that contain the separator in quotes."
+            )
+    return header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";"
 
 
 TOX21_ADDRESS = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/tox21.csv.gz"
@@ -123,26 +163,22 @@ def _smiles_column(header: Sequence[str], given: str | None, source: str) -> str
     )
 
 
-def _numeric(cells: Sequence[str]) -> bool:
-    known = [cell.strip() for cell in cells if cell.strip().lower() not in _BLANKS]
-    return bool(known) and all(_is_number(cell) for cell in known)
+def _first_flaw(cells: Sequence[str], numbers: Sequence[int], comma: bool) -> str:
+    """Why a column holds no measured values."""
+    values = [_value(cell, comma) for cell in cells]
+    for cell, number, value in zip(cells, numbers, values, strict=True):
+        if value is None:
+            return f"{cell.strip()[:20]!r} in row {number}"
+    return "blank" if all(np.isnan(value) for value in values if value is not None) else ""
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _value(cell: str, name: str, row: int, source: str) -> float:
+def _value(cell: str, comma: bool) -> float | None:
+    """A number, NaN for a blank, None for anything else."""
     text = cell.strip()
     if text.lower() in _BLANKS:
         return float("nan")
-    if not _is_number(text):
-        raise InputError(
-            f"Values of targets must be numbers or blank. Got {text!r} in {source}, column {name!r}, row {row}; mend "
-            "it, or leave that target out."
-        )
-    return float(text)
+    try:
+        value = float(text.replace(",", ".") if comma else text)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from itertools import chain
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
 from rdkit import Chem
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from pellucid import _checks
 from pellucid.errors import InputError
+from pellucid.molecules._parallel import in_chunks
 
-# From so many on, it takes more than a few seconds.
-_MANY = 10_000
+# Molecules that one task of a worker handles.
+_CHUNK = 256
 
 
 @final
@@ -61,26 +62,17 @@ class Graphs:
         from chemprop.featurizers import MultiHotAtomFeaturizer, MultiHotBondFeaturizer
 
         self.smiles: Sequence[str] = tuple(smiles)
-        atoms = _Kinds(MultiHotAtomFeaturizer.v2(), _atom_key)
-        bonds = _Kinds(MultiHotBondFeaturizer(), _bond_key)
-        ends: list[int] = []
-        atom_counts, bond_counts = [], []
-        bar = tqdm(self.smiles, desc="making graphs", unit="molecule", disable=not progress or len(self.smiles) < _MANY)
-        for text in bar:
-            molecule = Chem.MolFromSmiles(text)
-            if molecule is None:
-                raise InputError(f"Every SMILES must be valid. Got {text!r}; clean them with `prepare`.")
-            for atom in molecule.GetAtoms():
-                atoms.add(atom)
-            for bond in molecule.GetBonds():
-                bonds.add(bond)
-                ends.append(bond.GetBeginAtomIdx())
-                ends.append(bond.GetEndAtomIdx())
-            atom_counts.append(molecule.GetNumAtoms())
-            bond_counts.append(molecule.GetNumBonds())
+        atoms, bonds = _Features(MultiHotAtomFeaturizer.v2()), _Features(MultiHotBondFeaturizer())
+        ends, atom_counts, bond_counts = [], [], []
+        for part in in_chunks(_pack, self.smiles, title="making graphs", progress=progress, jobs=None, chunk=_CHUNK):
+            atoms.add(part.atoms, part.atom_kinds, lambda molecule, place: molecule.GetAtomWithIdx(place))
+            bonds.add(part.bonds, part.bond_kinds, lambda molecule, place: molecule.GetBondWithIdx(place))
+            ends.append(part.ends)
+            atom_counts.append(part.atom_counts)
+            bond_counts.append(part.bond_counts)
         self._atoms, self._atom_features = atoms.packed()
         self._bonds, self._bond_features = bonds.packed()
-        self._ends = torch.tensor(ends, dtype=torch.int16).reshape(-1, 2)
+        self._ends = torch.from_numpy(np.concatenate([np.zeros((0, 2), dtype=np.int16), *ends]))
         self._atom_offsets, self._bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
 
     def __len__(self) -> int:
@@ -104,42 +96,89 @@ class Graphs:
         )
 
 
-class _Kinds:
-    """Numbers things by what their features depend on."""
+class _Packed(NamedTuple):
+    """Some molecules, one after the other."""
 
-    def __init__(self, featurize: Any, key: Callable[[Any], Any]) -> None:
-        self.featurize, self.key = featurize, key
+    atoms: np.ndarray
+    """(atoms,) the number of each atom's kind."""
+    atom_kinds: dict[Any, tuple[str, int]]
+    """What the features of each kind depend on, and where one is seen: a molecule and a place in it."""
+    bonds: np.ndarray
+    bond_kinds: dict[Any, tuple[str, int]]
+    ends: np.ndarray
+    """(bonds, 2) the atoms that each bond joins."""
+    atom_counts: list[int]
+    bond_counts: list[int]
+
+
+def _pack(smiles: Sequence[str]) -> _Packed:
+    atoms: list[int] = []
+    bonds: list[int] = []
+    ends: list[tuple[int, int]] = []
+    atom_kinds: dict[Any, tuple[str, int]] = {}
+    bond_kinds: dict[Any, tuple[str, int]] = {}
+    atom_numbers: dict[Any, int] = {}
+    bond_numbers: dict[Any, int] = {}
+    atom_counts, bond_counts = [], []
+    for text in smiles:
+        molecule = Chem.MolFromSmiles(text)
+        if molecule is None:
+            raise InputError(f"Every SMILES must be valid. Got {text!r}; clean them with `prepare`.")
+        for place, atom in enumerate(molecule.GetAtoms()):
+            key = _atom_key(atom)
+            atoms.append(atom_numbers.setdefault(key, len(atom_numbers)))
+            atom_kinds.setdefault(key, (text, place))
+        for place, bond in enumerate(molecule.GetBonds()):
+            key = _bond_key(bond)
+            bonds.append(bond_numbers.setdefault(key, len(bond_numbers)))
+            bond_kinds.setdefault(key, (text, place))
+            ends.append((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+        atom_counts.append(molecule.GetNumAtoms())
+        bond_counts.append(molecule.GetNumBonds())
+    return _Packed(
+        np.array(atoms, dtype=np.int16), atom_kinds, np.array(bonds, dtype=np.int16), bond_kinds,
+        np.array(ends, dtype=np.int16).reshape(-1, 2), atom_counts, bond_counts,
+    )  # fmt: skip
+
+
+class _Features:
+    """Collects the kinds of several packs, and the features of each."""
+
+    def __init__(self, featurize: Any) -> None:
+        self.featurize = featurize
         self.numbers: dict[Any, int] = {}
         self.rows: list[np.ndarray] = []
-        self.kinds: list[int] = []
+        self.parts: list[np.ndarray] = [np.zeros(0, dtype=np.int16)]
 
-    def add(self, thing: Any) -> None:
-        key = self.key(thing)
-        number = self.numbers.get(key)
-        if number is None:
-            number = self.numbers[key] = len(self.rows)
-            self.rows.append(self.featurize(thing))
-        self.kinds.append(number)
+    def add(self, numbers: np.ndarray, kinds: dict[Any, tuple[str, int]], find: Callable[[Chem.Mol, int], Any]) -> None:
+        """Kinds are numbered anew: those of one pack in the order of its dictionary, here all in one."""
+        for key, (text, place) in kinds.items():
+            if key not in self.numbers:
+                self.numbers[key] = len(self.rows)
+                molecule = Chem.MolFromSmiles(text)  # keeps what it lends alive
+                self.rows.append(self.featurize(find(molecule, place)))
+        renumber = np.array([self.numbers[key] for key in kinds], dtype=np.int16)
+        self.parts.append(renumber[numbers] if len(numbers) else numbers)
 
     def packed(self) -> tuple[Tensor, Tensor]:
         """The kind of each thing, and the features of each kind."""
         rows = np.array(self.rows, dtype=np.float32).reshape(len(self.rows), len(self.featurize))
-        return torch.tensor(self.kinds, dtype=torch.int16), torch.from_numpy(rows)
+        return torch.from_numpy(np.concatenate(self.parts)), torch.from_numpy(rows)
 
 
 def _atom_key(atom: Chem.Atom) -> tuple[Any, ...]:
     return (
-        atom.GetAtomicNum(), atom.GetTotalDegree(), atom.GetFormalCharge(), atom.GetChiralTag(), atom.GetTotalNumHs(),
-        atom.GetHybridization(), atom.GetIsAromatic(), atom.GetMass(),
+        atom.GetAtomicNum(), atom.GetTotalDegree(), atom.GetFormalCharge(), int(atom.GetChiralTag()),
+        atom.GetTotalNumHs(), int(atom.GetHybridization()), atom.GetIsAromatic(), atom.GetMass(),
     )  # fmt: skip
 
 
 def _bond_key(bond: Chem.Bond) -> tuple[Any, ...]:
-    return bond.GetBondType(), bond.GetIsConjugated(), bond.IsInRing(), bond.GetStereo()
+    return int(bond.GetBondType()), bond.GetIsConjugated(), bond.IsInRing(), int(bond.GetStereo())
 
 
-def _offsets(counts: list[int]) -> Tensor:
-    return torch.tensor([0, *counts]).cumsum(0)
+def _offsets(counts: list[list[int]]) -> Tensor:
+    return torch.tensor([0, *chain.from_iterable(counts)]).cumsum(0)
 
 
 def _gathered(offsets: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor]:

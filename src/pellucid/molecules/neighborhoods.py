@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
 from rdkit import rdBase
 
 from pellucid import _checks
-from pellucid._files import cache_folder
 from pellucid.errors import InputError
+from pellucid.molecules._cache import Arrays, Cache, as_bytes, as_texts, remembered
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.fingerprints import Morgan
-from pellucid.molecules.table import canonical
+from pellucid.molecules.table import canonicals
 from pellucid.neighborhoods import Neighborhoods
 
-FORMAT = 1
+FORMAT = 2
 MORGAN = Morgan()
 ORIGINS = ("itself", "given", "pool", "analog")
+# Groups of fewer molecules are collected at once.
+_FEW = 200
 
 
 class Neighbor(NamedTuple):
@@ -99,13 +98,29 @@ class Similar:
         for name in ("most", "largest_group", "groups_per_kind"):
             _checks.whole(getattr(self, name), 1, name)
 
-    def groups(self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None) -> Groups:
-        """What can be exchanged, as seen in these molecules."""
+    def groups(
+        self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None, cache: Cache = "default"
+    ) -> Groups:
+        """What can be exchanged, as seen in these molecules; cached as neighborhoods are, see `around`."""
         if not self.analogs:
             return Groups(by_kind={}, largest=self.largest_group)
-        return Groups.seen_in(
-            smiles, largest=self.largest_group, per_kind=self.groups_per_kind, progress=progress, jobs=jobs
-        )
+
+        def make() -> Arrays:
+            found = Groups.seen_in(
+                smiles, largest=self.largest_group, per_kind=self.groups_per_kind, progress=progress, jobs=jobs
+            )
+            return {"groups": as_bytes([json.dumps(found.by_kind)])}
+
+        depends = {
+            "format": FORMAT,
+            "rdkit": rdBase.rdkitVersion,
+            "largest": self.largest_group,
+            "per_kind": self.groups_per_kind,
+            "molecules": list(smiles),
+        }
+        content = remembered(cache if len(smiles) >= _FEW else "none", "groups", depends, make)
+        by_kind = json.loads(as_texts(content["groups"])[0])
+        return Groups(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=self.largest_group)
 
     def around(
         self,
@@ -116,7 +131,7 @@ class Similar:
         pool: Sequence[str] = (),
         jobs: int | None = None,
         progress: bool = True,
-        cache: Literal["default", "none"] | Path = "default",
+        cache: Cache = "default",
     ) -> Surroundings:
         """The neighborhoods of `centers`.
 
@@ -129,14 +144,18 @@ class Similar:
         cache : a folder for finished neighborhoods, found again under a key of everything that they depend on;
             "default" is in the user's cache, "none" keeps nothing.
         """
-        key = self._key(centers, given, pool, groups)
-        file = None if cache == "none" else (_default_cache() if cache == "default" else Path(cache)) / f"{key}.npz"
-        if file is not None and file.exists():
-            return _load(file, len(centers))
-        result = self._around(list(centers), list(given), list(pool), groups, jobs, progress)
-        if file is not None:
-            _save(file, result)
-        return result
+        depends = {
+            "format": FORMAT,
+            "rdkit": rdBase.rdkitVersion,
+            "settings": asdict(self),
+            "groups": {kind: list(texts) for kind, texts in groups.by_kind.items()},
+            "molecules": [list(centers), list(given), list(pool)],
+        }
+
+        def make() -> Arrays:
+            return _pack(self._around(list(centers), list(given), list(pool), groups, jobs, progress))
+
+        return _unpack(remembered(cache, "neighborhoods", depends, make), len(centers))
 
     def _around(
         self, centers: list[str], given: list[str], pool: list[str], groups: Groups, jobs: int | None, progress: bool
@@ -159,7 +178,9 @@ class Similar:
                     found.setdefault(names[j], (float(value), real[names[j]]))
             for text, value in made:
                 found.setdefault(text, (value, "analog"))
-            for text, (value, origin) in list(found.items())[: self.most]:
+            # Real molecules before analogs where there are too many; then the most similar first, as they come.
+            kept = list(found.items())[: self.most]
+            for text, (value, origin) in [kept[0], *sorted(kept[1:], key=lambda item: -item[1][0])]:
                 if text not in places:
                     places[text] = len(points)
                     points.append(text)
@@ -181,16 +202,6 @@ class Similar:
         parts = in_chunks(_make, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
         return [made for part in parts for made in part]
 
-    def _key(self, centers: Sequence[str], given: Sequence[str], pool: Sequence[str], groups: Groups) -> str:
-        content: dict[str, Any] = {
-            "format": FORMAT,
-            "rdkit": rdBase.rdkitVersion,
-            "settings": asdict(self),
-            "groups": {kind: list(texts) for kind, texts in groups.by_kind.items()},
-            "molecules": [list(centers), list(given), list(pool)],
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
 
 def neighbors(
     smiles: str, given: Sequence[str], *, similar: Similar | None = None, pool: Sequence[str] = ()
@@ -204,11 +215,11 @@ def neighbors(
     CCCCCCO   0.71  analog
     CCCO      0.58  analog
     """
-    text, reason = canonical(smiles)
-    if reason:
-        raise InputError(f"The molecule must be a valid SMILES. Got {smiles!r}: {reason}.")
+    (text,) = canonicals([smiles], "smiles")
     similar = similar or Similar()
-    around = similar.around([text], given, similar.groups(given), pool=pool, jobs=1, progress=False, cache="none")
+    known = list(dict.fromkeys(canonicals(given, "given", least=0)))
+    more = list(dict.fromkeys(canonicals(pool, "pool", least=0)))
+    around = similar.around([text], known, similar.groups(known), pool=more, jobs=1, progress=False, cache="none")
     return around.neighbors(0)
 
 
@@ -225,28 +236,22 @@ def _make(centers: list[str], similar: Similar, groups: Groups) -> list[list[tup
     return result
 
 
-def _default_cache() -> Path:
-    return cache_folder() / "neighborhoods"
+def _pack(around: Surroundings) -> Arrays:
+    return {
+        "points": as_bytes(list(around.points)),
+        "members": around.hoods.members.numpy(),
+        "offsets": around.hoods.offsets.numpy(),
+        "similarity": around.similarity,
+        "origins": around.origins,
+    }
 
 
-def _save(file: Path, around: Surroundings) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f"draft-{os.getpid()}-{file.name}")
-    np.savez_compressed(
-        draft,
-        points=np.frombuffer("\n".join(around.points).encode(), dtype=np.uint8),
-        members=around.hoods.members.numpy(),
-        offsets=around.hoods.offsets.numpy(),
-        similarity=around.similarity,
-        origins=around.origins,
+def _unpack(content: Arrays, centers: int) -> Surroundings:
+    points = tuple(as_texts(content["points"]))
+    members, offsets = torch.from_numpy(content["members"]), torch.from_numpy(content["offsets"])
+    return Surroundings(
+        points=points,
+        hoods=Neighborhoods(members, offsets, torch.arange(centers), len(points)),
+        similarity=content["similarity"],
+        origins=content["origins"],
     )
-    draft.replace(file)
-
-
-def _load(file: Path, centers: int) -> Surroundings:
-    with np.load(file, allow_pickle=False) as content:
-        points = tuple(content["points"].tobytes().decode().split("\n"))
-        members, offsets = torch.from_numpy(content["members"]), torch.from_numpy(content["offsets"])
-        similarity, origins = content["similarity"], content["origins"]
-    hoods = Neighborhoods(members, offsets, torch.arange(centers), len(points))
-    return Surroundings(points=points, hoods=hoods, similarity=similarity, origins=origins)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,11 +21,12 @@ from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.fitting import Fitting
+from pellucid.molecules.graphs import Graphs
 from pellucid.molecules.neighborhoods import Similar, Surroundings
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import Scores, score
-from pellucid.molecules.table import Molecules, prepare
+from pellucid.molecules.table import Molecules, Rejection, canonicals, counted, prepare
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
@@ -77,7 +79,8 @@ class PropertyModel:
     Attributes
     ----------
     targets_ : names of the targets.
-    smiles_, pool_ : the molecules learned from, and unlabeled ones: where neighbors come from.
+    smiles_, pool_ : the molecules given, those held out included, and unlabeled ones: where neighbors come from.
+    rejected_ : rows of what was given that were left out, with the reason.
     groups_ : what is exchanged to make analogs.
     task_ : how outputs become values.
     network_ : the trained predictor.
@@ -115,6 +118,7 @@ class PropertyModel:
 
     targets_: tuple[str, ...] = field(init=False, repr=False)
     smiles_: tuple[str, ...] = field(init=False, repr=False)
+    rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
     pool_: tuple[str, ...] = field(init=False, repr=False)
     groups_: Groups = field(init=False, repr=False)
     task_: Task = field(init=False, repr=False)
@@ -147,8 +151,7 @@ class PropertyModel:
             value = _checks.at_least(getattr(self, name), least, name, "PropertyModel")
             if value > 1 or (open_end and value == 1):
                 raise InputError(f"`{name}` of PropertyModel must be a share. Got {value!r}.")
-        if not isinstance(self.delta, int) or isinstance(self.delta, bool):
-            raise InputError(f"`delta` of PropertyModel must be a whole number. Got {self.delta!r}; 0 is the paper's.")
+        self.delta = _delta(self.delta)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -195,11 +198,15 @@ class PropertyModel:
         learned, watched = self._split(molecules, validation, on_error)
         # A copy is trained, so that what was learned before survives an interruption.
         model = replace(self)
-        model.targets_, model.smiles_ = learned.targets, learned.smiles
-        model.task_ = Task.of(self.task, learned.y, learned.targets)
-        model.pool_ = prepare(pool, on_error="skip").smiles if len(pool) else ()
+        model.targets_, model.smiles_, model.rejected_ = molecules.targets, molecules.smiles, molecules.rejected
+        Task.of(self.task, molecules.y, molecules.targets)
+        model.task_ = Task.of(self.task, learned.y, learned.targets, part=" after molecules were held out")
+        if watched is not None and self.task == "classification":
+            Task.binary(watched.y, watched.targets)
+        known = set(molecules.smiles)
+        model.pool_ = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in known)
         model.groups_ = groups or self.similar.groups(learned.smiles, progress=progress)
-        model.network_ = model._new_network() if network is None else network
+        model.network_ = model._new_network() if network is None else _own(network, molecules)
         setting = Fitting(model, learned, watched, progress)
         self.history_ = training.train(
             model.network_,
@@ -225,22 +232,33 @@ class PropertyModel:
             companion=setting.play,
             stepper=setting.stepper,
         )
-        for name in ("targets_", "smiles_", "pool_", "groups_", "task_", "network_"):
+        for name in ("targets_", "smiles_", "rejected_", "pool_", "groups_", "task_", "network_"):
             setattr(self, name, getattr(model, name))
         return self
 
     def _split(
         self, molecules: Molecules, validation: float | Labeled, on_error: Literal["raise", "skip"]
     ) -> tuple[Molecules, Molecules | None]:
-        if isinstance(validation, Molecules):
+        if isinstance(validation, Molecules | tuple):
+            if isinstance(validation, tuple):
+                validation = _molecules(*validation, molecules.targets, on_error)
+            _same_targets(validation, molecules.targets)
+            if not len(validation):
+                raise InputError("`validation` must have molecules. Got none; 0 trains all epochs on everything.")
             return molecules, validation
-        if isinstance(validation, tuple):
-            return molecules, _molecules(*validation, molecules.targets, on_error)
         if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
-            raise InputError(f"`validation` must be a share in [0, 1), or (smiles, y). Got {validation!r}; try 0.1.")
-        held = round(validation * len(molecules))
-        if not held:
+            raise InputError(
+                f"`validation` must be a share in [0, 1), a tuple (smiles, y), or Molecules. Got "
+                f"{validation if isinstance(validation, int | float) else type(validation).__name__}; try 0.1."
+            )
+        if not validation:
             return molecules, None
+        held = max(round(validation * len(molecules)), 1)
+        if held >= len(molecules):
+            raise InputError(
+                f"There must be molecules left to learn from. Got {counted(len(molecules), 'molecule')}, of which "
+                f"{held} would be held out; give more, or pass `validation=0`."
+            )
         order = np.random.default_rng(self.seed).permutation(len(molecules))
         return molecules.select(np.sort(order[held:])), molecules.select(np.sort(order[:held]))
 
@@ -257,20 +275,21 @@ class PropertyModel:
         return kind(self._family(), weight=self.weight, deviation=deviation)
 
     def _family(self, delta: int | None = None) -> TreeFamily:
-        return TreeFamily(depth=effective_depth(self.delta if delta is None else delta), criterion=self.criterion)
+        rule = effective_depth(self.delta if delta is None else _delta(delta))
+        return TreeFamily(depth=rule, criterion=self.criterion)
 
     # -- use ---------------------------------------------------------------------------------------------------
 
-    def predict(self, smiles: str | Iterable[str]) -> np.ndarray:
+    def predict(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
         """(N, K) probabilities, or values in the units of the data."""
         self._fitted()
-        texts = _canonical([smiles] if isinstance(smiles, str) else list(smiles))
+        texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.task_.natural(self._values(featurized(tuple(texts), self._morgan, False)))
 
-    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> Surroundings:
+    def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> Surroundings:
         """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
         self._fitted()
-        texts = _canonical([smiles] if isinstance(smiles, str) else list(smiles))
+        texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.similar.around(
             list(dict.fromkeys(texts)),
             self.smiles_,
@@ -318,11 +337,7 @@ class PropertyModel:
         """
         self._fitted()
         molecules = _molecules(smiles, y, self.targets_, "raise")
-        if molecules.targets != self.targets_:
-            raise InputError(
-                f"The targets must be those learned, {', '.join(self.targets_)}. Got {', '.join(molecules.targets)}; "
-                "read these columns."
-            )
+        _same_targets(molecules, self.targets_)
         around = self.surroundings(molecules.smiles, progress=progress)
         return score(self.witnesses(around, delta=delta, progress=progress), molecules.y, self.task_, self.targets_)
 
@@ -350,6 +365,7 @@ class PropertyModel:
             "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
             "largest_group": self.groups_.largest,
             "smiles": list(self.smiles_),
+            "rejected": [list(row) for row in self.rejected_],
             "pool": list(self.pool_),
             "history": self.history_,
         }
@@ -375,6 +391,7 @@ class PropertyModel:
             by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
             model.groups_ = Groups(by_kind=by_kind, largest=int(content["largest_group"]))
             model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
+            model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]
             own = bool(content["own_network"])
         if own and network is None:
@@ -409,19 +426,36 @@ def _molecules(
     return molecules
 
 
-def _canonical(texts: Sequence[str]) -> list[str]:
-    """Canonical SMILES, one for each text, twice where it was given twice."""
-    from pellucid.molecules.table import canonical
+def _same_targets(molecules: Molecules, targets: tuple[str, ...]) -> None:
+    if molecules.targets != targets:
+        raise InputError(
+            f"The targets must be those learned, {', '.join(targets)}. Got {', '.join(molecules.targets) or 'none'}; "
+            "read these columns, in this order."
+        )
 
-    found = []
-    for i, text in enumerate(texts):
-        smiles, reason = canonical(text) if isinstance(text, str) else ("", "not a text")
-        if reason:
-            raise InputError(f"Every molecule must be a valid SMILES. Got {text!r} in place {i + 1}: {reason}.")
-        found.append(smiles)
-    if not found:
-        raise InputError("There must be at least one molecule. Got none.")
-    return found
+
+def _delta(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"`delta` must be a whole number. Got {value!r}; 0 is the paper's.") from None
+
+
+def _own(network: Any, molecules: Molecules) -> nn.Module:
+    """A predictor of the user's, tried on two molecules before the work begins."""
+    if not isinstance(network, nn.Module):
+        raise InputError(f"`network` must be a torch module. Got {network!r}; pass an instance, such as `Network()`.")
+    some = molecules.smiles[:2]
+    with torch.no_grad():
+        outputs = network(Graphs(some).batch(list(range(len(some)))))
+    expected = (len(some), len(molecules.targets))
+    if not isinstance(outputs, Tensor) or outputs.shape != expected:
+        got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise InputError(
+            f"`network` must give one row for each molecule and one column for each target: {expected} for "
+            f"{len(some)} molecules. Got {got}; mind the last layer."
+        )
+    return network
 
 
 def _digest(learned: Molecules, watched: Molecules | None, pool: Sequence[str]) -> str:

@@ -49,6 +49,7 @@ class Scores:
             **{name: _mean(getattr(self, name)) for name in names},
             "variation": self.variation,
             "neighborhoods": len(self.sizes),
+            "above_2_members": int((self.sizes > 2).sum()),
             "targets": list(self.targets),
             "each": {name: [_plain(v) for v in getattr(self, name)] for name in names},
         }
@@ -65,7 +66,11 @@ class Scores:
             rows.append(("mean", *(float(_mean(column) or np.nan) for column in columns)))
         lines = [" " * wide + "".join(f"{title:>13}" for title in head)]
         lines += [f"{name:<{wide}}" + "".join(f"{value:>13.3f}" for value in values) for name, *values in rows]
-        return "\n".join([*lines, f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods"])
+        small = int((self.sizes <= 2).sum())
+        lines.append(f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods")
+        if small:
+            lines.append(f"{small} of them have at most 2 members, which any tree follows: they say nothing")
+        return "\n".join(lines)
 
 
 def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, ...]) -> Scores:

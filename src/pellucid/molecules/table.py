@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -40,6 +41,8 @@ class Molecules:
     rejected: tuple[Rejection, ...] = ()
     stripped: int = 0
     """Rows of salts and mixtures, of which the largest organic fragment was kept."""
+    ignored: tuple[str, ...] = ()
+    """Columns of the source that were not read as targets."""
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -48,24 +51,35 @@ class Molecules:
         return f"Molecules({self.summary()})"
 
     def select(self, index: Sequence[int] | np.ndarray) -> Molecules:
-        """Some of the molecules."""
-        places = [int(i) for i in index]
+        """Some of the molecules, by their places or by a mask; rows that were left out are forgotten."""
+        chosen = np.asarray(index)
+        if chosen.dtype == bool and chosen.shape != (len(self),):
+            raise InputError(f"A mask must have one entry for each of the {len(self)} molecules. Got {chosen.shape}.")
+        places = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64).reshape(-1)
+        if len(places) and not -len(self) <= places.min() <= places.max() < len(self):
+            raise InputError(
+                f"Places must be those of {len(self)} molecules. Got {places.min()} to {places.max()}; the first is 0."
+            )
         return replace(
             self,
             smiles=tuple(self.smiles[i] for i in places),
             y=self.y[places],
             rows=tuple(self.rows[i] for i in places),
+            rejected=(),
+            stripped=0,
         )
 
     def summary(self) -> str:
         """In one line what was kept and what was not."""
         merged = sum(len(rows) - 1 for rows in self.rows)
-        parts = [f"{len(self)} molecules with {len(self.targets)} target{'s' if len(self.targets) != 1 else ''}"]
-        parts += [f"{merged} rows merged with others of the same molecule"] if merged else []
-        parts += (
-            [f"{self.stripped} salts or mixtures reduced to their largest organic fragment"] if self.stripped else []
-        )
-        parts += [f"{len(self.rejected)} rows left out"] if self.rejected else []
+        named = ", ".join(self.targets[:_LISTED]) + (", ..." if len(self.targets) > _LISTED else "")
+        parts = [f"{counted(len(self), 'molecule')} with {counted(len(self.targets), 'target')}"]
+        parts[0] += f" ({named})" if named else ""
+        parts += [f"{counted(merged, 'row')} merged with others of the same molecule"] if merged else []
+        salts = counted(self.stripped, "salt or mixture", "salts or mixtures")
+        parts += [f"{salts} reduced to the largest organic fragment"] if self.stripped else []
+        parts += [f"{counted(len(self.rejected), 'row')} left out, see `rejected`"] if self.rejected else []
+        parts += [f"columns that are not targets: {', '.join(self.ignored)}"] if self.ignored else []
         return "; ".join(parts)
 
 
@@ -79,8 +93,9 @@ def prepare(
 ) -> Molecules:
     """Parse, clean and merge a table.
 
-    Of salts and mixtures the largest organic fragment is kept; charges, isotopes and stereochemistry stay as
-    they are. Rows of one molecule are merged if their values agree wherever both have one.
+    Of salts and mixtures the largest organic fragment is kept, and molecules without carbon are not for these models;
+    charges, isotopes and stereochemistry stay as they are. Rows of one molecule are merged if their values agree
+    wherever both have one.
 
     Parameters
     ----------
@@ -91,11 +106,30 @@ def prepare(
         of the same molecule; "skip" leaves these rows out and lists them in `rejected`.
     first_row : the number of the first row, for messages.
     """
+    if isinstance(smiles, str):
+        raise InputError("`smiles` must be a list of SMILES. Got one text; to read a file, use `read(path)`.")
     texts = [text if isinstance(text, str) else "" for text in smiles]
     values = np.zeros((len(texts), 0)) if y is None else _values(y, len(texts))
-    names = tuple(targets) if targets is not None else tuple(f"target {k + 1}" for k in range(values.shape[1]))
-    if len(names) != values.shape[1]:
-        raise InputError(f"There must be one name for each of the {values.shape[1]} targets. Got {len(names)}.")
+    return collect(
+        texts,
+        values,
+        _names(targets, y, values.shape[1]),
+        on_error=on_error,
+        numbers=range(first_row, first_row + len(texts)),
+    )
+
+
+def collect(
+    texts: Sequence[str],
+    values: np.ndarray,
+    names: tuple[str, ...],
+    *,
+    on_error: Literal["raise", "skip"],
+    numbers: Sequence[int],
+    flaws: Mapping[int, str] = MappingProxyType({}),
+    ignored: tuple[str, ...] = (),
+) -> Molecules:
+    """`prepare` for rows that were read: with their numbers, and flaws already known of some."""
     if on_error not in ("raise", "skip"):
         raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
     rejected: list[Rejection] = []
@@ -104,21 +138,22 @@ def prepare(
     with rdBase.BlockLogs():
         for i, text in enumerate(texts):
             found, reason = canonical(text)
+            reason = reason or flaws.get(i, "")
             if not reason and values.shape[1] and np.isnan(values[i]).all():
                 reason = "no value for any target"
             if reason:
-                rejected.append(Rejection(first_row + i, text, reason))
+                rejected.append(Rejection(numbers[i], text, reason))
                 continue
             groups.setdefault(found, []).append(i)
-            if "." in text:
+            if len(Chem.GetMolFrags(Chem.MolFromSmiles(text.strip()))) > 1:
                 stripped.add(i)
     kept: dict[str, list[int]] = {}
     for found, places in groups.items():
         clash = _clash(values[places], names)
         if clash:
-            others = ", ".join(str(first_row + i) for i in places)
+            others = ", ".join(str(numbers[i]) for i in places)
             rejected += [
-                Rejection(first_row + i, texts[i], f"{clash} contradicts itself in rows {others}, all of one molecule")
+                Rejection(numbers[i], texts[i], f"{clash} contradicts itself in rows {others}, all of one molecule")
                 for i in places
             ]
         else:
@@ -130,9 +165,10 @@ def prepare(
         smiles=tuple(kept),
         y=np.array([_merged(values[places]) for places in kept.values()]).reshape(len(kept), values.shape[1]),
         targets=names,
-        rows=tuple(tuple(first_row + i for i in places) for places in kept.values()),
+        rows=tuple(tuple(numbers[i] for i in places) for places in kept.values()),
         rejected=tuple(rejected),
         stripped=sum(i in stripped for places in kept.values() for i in places),
+        ignored=ignored,
     )
 
 
@@ -146,6 +182,59 @@ def canonical(text: str) -> tuple[str, str]:
     if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()):
         return "", "no carbon in the largest fragment"
     return Chem.MolToSmiles(molecule), ""
+
+
+def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -> list[str]:
+    """Canonical SMILES, one for each text; twice where it was given twice."""
+    if isinstance(texts, str):
+        raise InputError(f"`{name}` must be a list of SMILES. Got one text; put it into a list.")
+    if isinstance(texts, Molecules):
+        return list(texts.smiles)
+    try:
+        given = list(texts)
+    except TypeError:
+        raise InputError(f"`{name}` must be SMILES. Got {type(texts).__name__}; give a list of texts.") from None
+    found = []
+    with rdBase.BlockLogs():
+        for i, text in enumerate(given):
+            smiles, reason = canonical(text) if isinstance(text, str) else ("", "not a text")
+            if reason:
+                raise InputError(
+                    f"Every molecule must be an organic one, as a valid SMILES. Got {text!r} in place {i + 1} of "
+                    f"`{name}`: {reason}; leave it out, or mend it."
+                )
+            found.append(smiles)
+    if len(found) < least:
+        raise InputError(f"`{name}` must name at least one molecule. Got none.")
+    return found
+
+
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """1 row, 2 rows."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]:
+    """Names of the targets: those given, else those of a table's columns, else numbers."""
+    if targets is None:
+        columns = getattr(y, "columns", None)
+        own = getattr(y, "name", None)
+        if columns is not None:
+            targets = [str(name) for name in columns]
+        elif isinstance(own, str):
+            targets = [own]
+        else:
+            targets = [f"target {k + 1}" for k in range(count)]
+    names = (targets,) if isinstance(targets, str) else tuple(targets)
+    if len(names) != count:
+        raise InputError(
+            f"There must be one name for each of the {counted(count, 'target')}. Got {', '.join(names)}; give as many "
+            "as `y` has columns."
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"Every target must have a name of its own. Got {twice[0]!r} twice; rename one of them.")
+    return names
 
 
 def _values(y: Any, rows: int) -> np.ndarray:
@@ -163,7 +252,8 @@ def _values(y: Any, rows: int) -> np.ndarray:
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise InputError(
-            f"`y` must be finite, or blank. Got {values[row, column]} in row {row + 1}, target {column + 1}."
+            f"`y` must be finite, or blank. Got {values[row, column]} for molecule {row + 1}, target {column + 1}; "
+            "leave it blank, or give the limit of the assay."
         )
     return values
 

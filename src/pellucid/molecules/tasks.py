@@ -29,30 +29,34 @@ class Task:
     scale: np.ndarray
 
     @classmethod
-    def of(cls, kind: Literal["classification", "regression"], y: np.ndarray, targets: tuple[str, ...]) -> Task:
-        """The task of learning y (N, K), NaN where nothing was measured."""
+    def of(
+        cls, kind: Literal["classification", "regression"], y: np.ndarray, targets: tuple[str, ...], part: str = ""
+    ) -> Task:
+        """The task of learning y (N, K), NaN where nothing was measured; `part` is for messages."""
         if kind == "classification":
-            odd = np.argwhere(~np.isnan(y) & (y != 0) & (y != 1))
-            if len(odd):
-                value, name = y[tuple(odd[0])], targets[odd[0][1]]
-                raise InputError(
-                    f"Labels of a classification must be 0, 1 or blank. Got {value:g} for {name!r}; for values "
-                    'use task="regression".'
-                )
-            task = cls(kind=kind, shift=np.zeros(y.shape[1]), scale=np.ones(y.shape[1]))
-        else:
-            known = [column[~np.isnan(column)] for column in y.T]
-            scale = np.array([column.std() if len(column) else 0.0 for column in known])
-            shift = np.array([column.mean() if len(column) else 0.0 for column in known])
-            task = cls(kind=kind, shift=shift, scale=scale)
+            cls.binary(y, targets)
         for name, column in zip(targets, y.T, strict=True):
             values = np.unique(column[~np.isnan(column)])
             if len(values) < 2:
+                cure = "hold out fewer, or choose another seed" if part else "leave it out"
                 raise InputError(
-                    f"Every target must have at least two different values to learn from. Got {len(values)} for "
-                    f"{name!r}; leave it out."
+                    f"Every target must have at least two different values to learn from{part}. Got {len(values)} for "
+                    f"{name!r}; {cure}."
                 )
-        return task
+        if kind == "classification":
+            return cls(kind=kind, shift=np.zeros(y.shape[1]), scale=np.ones(y.shape[1]))
+        return cls(kind=kind, shift=np.nanmean(y, axis=0), scale=np.nanstd(y, axis=0))
+
+    @staticmethod
+    def binary(y: np.ndarray, targets: tuple[str, ...]) -> None:
+        """Refuse labels that are none."""
+        odd = np.argwhere(~np.isnan(y) & (y != 0) & (y != 1))
+        if len(odd):
+            value, name = y[tuple(odd[0])], targets[odd[0][1]]
+            raise InputError(
+                f"Labels of a classification must be 0, 1 or blank. Got {value:g} for {name!r}; for measured values "
+                'use task="regression".'
+            )
 
     def inner(self, y: np.ndarray) -> Tensor:
         """Measured values (N, K) as the network learns them."""
