@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 REPORTS = ROOT / "paper" / "tox21"
 MODELS = ROOT / "out" / "tox21"
 PARTS = ("train", "validation", "test")
-_SWEEPS = ("seeds", "weights", "margins", "deltas", "tolerance", "uniform_tolerance", "depths", "watched")
+_SWEEPS = (
+    "seeds",
+    "uniform_seeds",
+    "weights",
+    "margins",
+    "deltas",
+    "tolerance",
+    "uniform_tolerance",
+    "depths",
+    "watched",
+)
 
 
 def cell(config: dict[str, Any], name: str, seed: int, game: str | None, **other: Any) -> Cell:
@@ -75,10 +85,8 @@ def second_cells(config: dict[str, Any], choice: dict[str, float]) -> list[Cell]
         cell(config, f"symmetric-{w:g}-delta{d}", config["seeds"][0], "symmetric", weight=w, delta=d, deltas=[d])
         for d in config["deltas"]
     ]
-    others = []
-    for seed in config["seeds"][1:]:
-        others.append(cell(config, f"symmetric-{w:g}", seed, "symmetric", weight=w))
-        others.append(cell(config, f"uniform-{m:g}", seed, "uniform", margin=m))
+    others = [cell(config, f"symmetric-{w:g}", seed, "symmetric", weight=w) for seed in config["seeds"][1:]]
+    others += [cell(config, f"uniform-{m:g}", seed, "uniform", margin=m) for seed in config["uniform_seeds"][1:]]
     return [*smaller, *others]
 
 
@@ -91,7 +99,9 @@ def last_cells(config: dict[str, Any], choice: dict[str, float]) -> list[Cell]:
         cell(config, f"variation-{name}", seed, None, kind="variation", model=model, watched=config["watched"])
         for name, model in zip(names, models, strict=True)
     ]
-    return [*variation, cell(config, "figure1", seed, None, kind="figure1", models=models[:2])]
+    swept = ["deep", *(f"symmetric-{w:g}" for w in config["weights"]), names[2]]
+    local = [cell(config, f"local-{name}", seed, None, kind="local", model=f"{name}-seed{seed}") for name in swept]
+    return [*variation, *local, cell(config, "figure1", seed, None, kind="figure1", models=models[:2])]
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
@@ -130,6 +140,8 @@ def run(cell: Cell) -> dict[str, Any]:
         return vanilla_tree(cell)
     if cell["kind"] == "variation":
         return variation(cell)
+    if cell["kind"] == "local":
+        return local(cell)
     if cell["kind"] == "figure1":
         from paper.tox21_figure1 import compare
 
@@ -217,6 +229,19 @@ def variation(cell: Cell) -> dict[str, Any]:
         "neighborhoods": summary_of(sizes),
         "variations": [float(f"{value:.4g}") for value in values[sizes > 2]],
     }
+
+
+def local(cell: Cell) -> dict[str, Any]:
+    """Why AUC_B and deviations tell different stories: how much the trees account for, and how large leaves are."""
+    model = load(cell, cell["model"])
+    test = parts_of(cell)["test"]
+    witnesses = model.witnesses(model.surroundings(test.smiles))
+    shares = []
+    for i in np.flatnonzero((witnesses.hoods.sizes > 2).numpy()):
+        tree: Any = witnesses[int(i)]
+        nodes = tree.nodes
+        shares.append(nodes["size"][nodes["feature"] < 0].max() / nodes["size"][0])
+    return {"test": model.evaluate(test).to_dict(), "largest_leaf": float(np.mean(shares))}
 
 
 def load(cell: Cell, name: str) -> PropertyModel:

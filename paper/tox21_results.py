@@ -145,6 +145,25 @@ def gains(study: Study) -> str:
     return "\n".join(rows)
 
 
+def local(study: Study) -> str:
+    """What AUC_B does not see."""
+    seed = study.config["seeds"][0]
+    rows = [
+        "| model | variance inside neighborhoods that trees account for | members in the largest leaf | AUC_B | TV |",
+        "|---|---|---|---|---|",
+    ]
+    names = {"deep": "DEEP"} | {f"symmetric-{w:g}": f"symmetric, λ = {w:g}" for w in study.config["weights"]}
+    names[study.cells["GAME, uniform"]] = f"uniform, δ = {study.choice['margin']:g}"
+    for name, title in names.items():
+        report = study.reports[f"local-{name}-seed{seed}"]
+        scores = report["test"]
+        rows.append(
+            f"| {title} | {scores['explained']:.1%} | {report['largest_leaf']:.0%} | {scores['local_auc']:.3f} | "
+            f"{scores['variation']:.4f} |"
+        )
+    return "\n".join(rows)
+
+
 def table2(study: Study) -> str:
     deltas = [0, *study.config["deltas"]]
     rows = ["| AUC_D(ĝ, f) | | " + " | ".join(f"Δ = {d}" for d in deltas) + " |", "|---|---|" + "---|" * len(deltas)]
@@ -297,6 +316,7 @@ def sections(study: Study) -> dict[str, str]:
         "tox21: table 1": table1(study),
         "tox21: gains": gains(study),
         "tox21: sweep": sweep(study),
+        "tox21: local": local(study),
         "tox21: table 2": table2(study),
         "tox21: figure 1": figure1_table(study),
         "tox21: figure 5": figure5_table(study),

@@ -41,16 +41,20 @@ def test_scores_are_their_definitions(witnesses, generator):
     assert found.accuracy[0] == pytest.approx(roc_auc_score(y[known, 0], f[known, 0]))
     assert found.witness_accuracy[1] == pytest.approx(roc_auc_score(y[:, 1], g[:, 1]))
     assert found.global_auc[1] == pytest.approx(pairs(f[:, 1], g[:, 1]))
-    local, variations = [], []
+    local, variations, left, total = [], [], 0.0, 0.0
     for i in range(20):
         members = witnesses.hoods.members_of(i)
         answers = witnesses[i](witnesses.x[members]).numpy()
         variations.append(np.abs(witnesses.f[members].numpy() - answers).sum(1).mean())
         if len(members) > 2:
             local.append(pairs(witnesses.f[members, 0].numpy(), answers[:, 0]))
+            inside = witnesses.f[members].numpy()
+            left += np.square(inside - answers).sum()
+            total += np.square(inside - inside.mean(0)).sum()
     assert found.local_auc[0] == pytest.approx(np.mean(local))
     np.testing.assert_allclose(found.variations, variations, rtol=1e-5, atol=1e-7)
     assert found.variation == pytest.approx(np.mean(variations))
+    assert found.explained == pytest.approx(1 - left / total)
 
 
 def pairs(reference, prediction):

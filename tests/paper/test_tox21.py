@@ -27,6 +27,7 @@ def test_every_cell_runs_in_the_smallest_size(smoke):
     assert set(smoke) == {
         "deep-seed0", "symmetric-0.2-seed0", "uniform-0.1-seed0", "tree-seed0", "symmetric-0.2-delta-1-seed0",
         "variation-deep-seed0", "variation-symmetric-0.2-seed0", "variation-uniform-0.1-seed0", "figure1-seed0",
+        "local-deep-seed0", "local-symmetric-0.2-seed0", "local-uniform-0.1-seed0",
     }  # fmt: skip
     assert smoke["deep-seed0"]["molecules"] == {"train": 102, "validation": 13, "test": 13}
     assert set(smoke["deep-seed0"]["test_by_delta"]) == {"0", "-1"}

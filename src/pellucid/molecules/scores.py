@@ -33,6 +33,8 @@ class Scores:
     """AUC_D: generalized AUC, over all centers, of each witness at its center against the predictor."""
     variations: np.ndarray = field(repr=False)
     """(n,) total variation of each neighborhood: mean over members of sum_k |f_k - g_k|, in the witnesses' units."""
+    explained: float
+    """Share of the predictor's variance inside the neighborhoods of more than 2 members that the trees account for."""
     sizes: np.ndarray = field(repr=False)
     """(n,) members of each neighborhood."""
 
@@ -48,6 +50,7 @@ class Scores:
             "measure": self.measure,
             **{name: _mean(getattr(self, name)) for name in names},
             "variation": self.variation,
+            "explained": _plain(self.explained),
             "neighborhoods": len(self.sizes),
             "above_2_members": int((self.sizes > 2).sum()),
             "targets": list(self.targets),
@@ -68,6 +71,8 @@ class Scores:
         lines += [f"{name:<{wide}}" + "".join(f"{value:>13.3f}" for value in values) for name, *values in rows]
         small = int((self.sizes <= 2).sum())
         lines.append(f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods")
+        if not np.isnan(self.explained):
+            lines.append(f"variance inside the neighborhoods that the trees account for: {self.explained:.1%}")
         if small:
             lines.append(f"{small} of them have at most 2 members, which any tree follows: they say nothing")
         return "\n".join(lines)
@@ -86,8 +91,18 @@ def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, .
         local_auc=_mean_of_rows(local[(hoods.sizes > 2).numpy()]),
         global_auc=generalized_auc(f, g).numpy(),
         variations=witnesses.deviations(absolute_error).numpy(),
+        explained=_explained(witnesses),
         sizes=hoods.sizes.numpy(),
     )
+
+
+def _explained(witnesses: Witnesses) -> float:
+    hoods = witnesses.hoods
+    f, large = witnesses.f[hoods.members].double(), hoods.sizes > 2
+    means = hoods.sum_members(f) / hoods.sizes[:, None]
+    total = hoods.sum_members((f - means[hoods.rows]).square())[large].sum()
+    left = hoods.sum_members((f - witnesses.at_members()).square())[large].sum()
+    return float(1 - left / total) if total > 0 else float("nan")
 
 
 def auc(labels: np.ndarray, values: np.ndarray) -> float:
