@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.run import compared, publish, seconds
+from benchmarks.run import compared, costs, publish, seconds
 from torch import Tensor
 
 import pellucid as pl
 from pellucid._files import find_data
-from pellucid.molecules import Molecules, Morgan, PropertyModel, Similar, nav17, tox21
+from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, Similar, nav17, tox21
 from pellucid.molecules.fitting import Fitting
 from pellucid.molecules.play import Drawn
 from pellucid.molecules.tasks import Task
@@ -70,7 +70,7 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     where = torch.cat([drawn.labeled, drawn.others])
     with torch.no_grad():
         f = model.task_.values(model.network_(run.points.graphs.batch(where)))
-    x = pl_bits(run, where)
+    x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
     game, slow = model.new_game(1), pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
 
     def step() -> None:
@@ -81,24 +81,9 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     _, theirs = seconds(lambda: None, lambda: slow(f, x, drawn.hoods), repeats=2 if smoke else 3)
     what = f"{name}, {len(drawn.hoods)} neighborhoods, {len(where)} molecules, width {width}"
     return [
-        {
-            "name": f"witnesses of a training step: {what}",
-            "against": "the whole step",
-            "milliseconds": [1e3 * ours, 1e3 * whole],
-            "ratio": ours / whole,
-            "goal": "at most 0.10",
-            "met": ours / whole <= 0.10,
-            "threads": 1,
-        },
+        costs(f"witnesses of a training step: {what}", "the whole step", ours, whole, 0.1, threads=1),
         compared("the same witnesses", "loop over `DecisionTreeRegressor`", ours, theirs, 10, threads=1),
     ]
-
-
-def pl_bits(run: Fitting, where: Tensor) -> Tensor:
-    """Fingerprints of some points, one byte a bit."""
-    from pellucid.molecules import Fingerprints
-
-    return Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
 
 
 def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
@@ -119,17 +104,8 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
             optimizer.step()
 
     deep, game = seconds(*(lambda run=run: epoch(run) for run in runs), repeats=2 if smoke else 7)
-    return [
-        {
-            "name": f"epoch with a bank, witnesses fitted every 5 steps: Nav1.7, {len(learned)} molecules",
-            "against": "no game",
-            "milliseconds": [1e3 * game, 1e3 * deep],
-            "ratio": game / deep,
-            "goal": "at most 1.3",
-            "met": game / deep <= 1.3,
-            "threads": 1,
-        }
-    ]
+    what = f"epoch with a bank, witnesses fitted every 5 steps: Nav1.7, {len(learned)} molecules"
+    return [costs(what, "no game", game, deep, 1.3, threads=1)]
 
 
 def similarity(smoke: bool) -> list[dict[str, Any]]:

@@ -293,6 +293,18 @@ def compared(name: str, against: str, ours: float, theirs: float, goal: float, *
     }
 
 
+def costs(name: str, against: str, ours: float, theirs: float, goal: float, *, threads: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "against": against,
+        "milliseconds": [1e3 * ours, 1e3 * theirs],
+        "ratio": ours / theirs,
+        "goal": f"at most {goal:g}",
+        "met": ours / theirs <= goal,
+        "threads": threads,
+    }
+
+
 def table(report: dict[str, Any]) -> str:
     """The report as Markdown."""
     lines = ["| what | against | measured | goal | threads |", "|---|---|---|---|---|"]
