@@ -233,6 +233,8 @@ def variation(cell: Cell) -> dict[str, Any]:
 
 def local(cell: Cell) -> dict[str, Any]:
     """Why AUC_B and deviations tell different stories: how much the trees account for, and how large leaves are."""
+    from pellucid.molecules.scores import score
+
     model = load(cell, cell["model"])
     test = parts_of(cell)["test"]
     witnesses = model.witnesses(model.surroundings(test.smiles))
@@ -241,7 +243,8 @@ def local(cell: Cell) -> dict[str, Any]:
         tree: Any = witnesses[int(i)]
         nodes = tree.nodes
         shares.append(nodes["size"][nodes["feature"] < 0].max() / nodes["size"][0])
-    return {"test": model.evaluate(test).to_dict(), "largest_leaf": float(np.mean(shares))}
+    scores = score(witnesses, test.y, model.task_, model.targets_)
+    return {"test": scores.to_dict(), "largest_leaf": float(np.mean(shares))}
 
 
 def load(cell: Cell, name: str) -> PropertyModel:

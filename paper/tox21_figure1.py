@@ -22,10 +22,12 @@ def compare(cell: Cell) -> dict[str, Any]:
     least = min(MEMBERS, int(around.hoods.sizes.max()))
     large = np.flatnonzero(around.hoods.sizes.numpy() >= least)
     aim, game_shapes = shapes(game.witnesses(around), large)
+    followed = deep.witnesses(around)
     grown: dict[int, int] = {}
     deep_shapes: dict[int, dict[str, float]] = {}
     for growth in GROWTH:
-        reached, found = shapes(deep.witnesses(around, delta=growth), large)
+        trees = deep.family(growth).best_response(followed.x, followed.f, around.hoods)
+        reached, found = shapes(trees, large)
         for i in large.tolist():
             # With one target and equal predictions there is nothing to order: such neighborhoods never qualify.
             if i not in grown and reached[i] >= aim[i]:

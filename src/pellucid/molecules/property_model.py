@@ -270,11 +270,12 @@ class PropertyModel:
     def new_game(self, neighborhoods: int) -> Game:
         deviation = absolute_error if self.criterion == "absolute" else squared_error
         if self.game == "uniform":
-            return UniformGame(self._family(), margin=self.margin, n_neighborhoods=neighborhoods, deviation=deviation)
+            return UniformGame(self.family(), margin=self.margin, n_neighborhoods=neighborhoods, deviation=deviation)
         kind = SymmetricGame if self.game == "symmetric" else AsymmetricGame
-        return kind(self._family(), weight=self.weight, deviation=deviation)
+        return kind(self.family(), weight=self.weight, deviation=deviation)
 
-    def _family(self, delta: int | None = None) -> TreeFamily:
+    def family(self, delta: int | None = None) -> TreeFamily:
+        """The trees that are witnesses, or those of another size."""
         rule = effective_depth(self.delta if delta is None else _delta(delta))
         return TreeFamily(depth=rule, criterion=self.criterion)
 
@@ -310,7 +311,7 @@ class PropertyModel:
         self._fitted()
         points = featurized(around.points, self._morgan, progress)
         f = self._values(points)
-        found = self._family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
+        found = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
         return found.named(bit_names(self._morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
