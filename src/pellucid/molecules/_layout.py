@@ -55,7 +55,7 @@ class Layout:
         return leaves
 
     def _leaf_size(self) -> tuple[float, float]:
-        texts, height = [f"{v:.3g}" for v in self.value[self.leaves].flatten()], LINE * (len(self.shown) + 1) + 0.12
+        texts, height = [number(v) for v in self.value[self.leaves].flatten()], LINE * (len(self.shown) + 1) + 0.12
         if len(self.shown) == 1:
             width = max(length(text, VALUE, bold=True) for text in texts)
         else:
@@ -90,6 +90,11 @@ def flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, s
         lines[-1].append((x, sign, text))
         x += taken + 0.2
     return lines
+
+
+def number(value: float) -> str:
+    """Three digits, zeros included: 7.20 beside 7.58."""
+    return f"{value:#.3g}".rstrip(".")
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:

@@ -29,6 +29,7 @@ from pellucid.molecules._layout import (
     Layout,
     fit,
     flow,
+    number,
     wrap,
 )
 from pellucid.molecules.substructures import Substructure
@@ -247,10 +248,10 @@ def _draw_leaf(page: _Page, tree: Layout, node: int, x: float, y: float, marked:
     for k, (name, value) in enumerate(zip(tree.names, tree.value[node].tolist(), strict=True)):
         middle = y + 0.06 + LINE * (k + 0.5)
         if len(tree.shown) == 1:
-            page.write(x, middle, f"{value:.3g}", VALUE, color=ink, weight="bold")
+            page.write(x, middle, number(value), VALUE, color=ink, weight="bold")
         else:
             page.write(left, middle, fit(name, NAME, TEXT), TEXT, ha="left")
-            page.write(right, middle, f"{value:.3g}", TEXT, ha="right")
+            page.write(right, middle, number(value), TEXT, ha="right")
     page.write(x, y + 0.06 + LINE * (len(tree.names) + 0.5), f"n = {tree.size[node]}", TEXT, color=ink)
 
 

@@ -174,7 +174,7 @@ class Explanation:
         nodes = self.witness.nodes
         spread = np.ptp(nodes["value"][nodes["feature"] < 0], axis=0)
         spread = np.where(spread > 0, spread, np.maximum(np.abs(self.prediction), 1e-300))
-        return [int(np.clip(1 - np.floor(np.log10(s)), 0, 6)) for s in spread]
+        return [int(np.clip(2 - np.floor(np.log10(s)), 0, 6)) for s in spread]
 
     def _shares(self, shown: Sequence[int]) -> str:
         return ", ".join(f"{self.targets[k]} {self.local_auc[k]:.0%}" for k in shown if np.isfinite(self.local_auc[k]))
