@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import pellucid as pl
 from pellucid import InputError
 from pellucid.molecules import Morgan
+from pellucid.molecules._layout import number
 from pellucid.molecules._vector import draw_molecule, draw_substructure
 from pellucid.molecules.drawing import plot_tree
 from pellucid.molecules.substructures import Substructure, find_substructures
@@ -52,7 +53,7 @@ def test_every_split_has_a_picture_and_every_leaf_its_value(depth):
     assert sorted(labels(figure, "substructure")) == sorted(splits)
     leaves = nodes["feature"] < 0
     written = texts(figure)
-    for text in [f"n = {size}" for size in nodes["size"][leaves]] + [f"{v:.3g}" for v in nodes["value"][leaves, 0]]:
+    for text in [f"n = {size}" for size in nodes["size"][leaves]] + [number(v) for v in nodes["value"][leaves, 0]]:
         assert text in written
     assert sum(text.startswith("n = ") for text in written) == leaves.sum()
     assert written.count("absent") == written.count("present") == len(c.splits)
@@ -187,7 +188,7 @@ def test_two_trees_side_by_side(tmp_path):
 def test_a_tree_without_splits_is_a_leaf():
     c = case(target=torch.full((len(MEMBERS), 1), 0.25))
     figure = plot_tree(c.witness, {}, path=[0])
-    assert {"0.25", f"n = {len(MEMBERS)}"} <= set(texts(figure))
+    assert {"0.250", f"n = {len(MEMBERS)}"} <= set(texts(figure))
     assert labels(figure, "substructure") == []
 
 
