@@ -9,13 +9,16 @@ an interrupted call goes on where it stopped.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
-from functools import lru_cache
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells
+from paper.runs import ROOT, SIZES, Cell, load_config, provenance, read_reports, run_cells, write_report
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules, PropertyModel
@@ -147,11 +150,12 @@ def run(cell: Cell) -> dict[str, Any]:
 
         figure1: dict[str, Any] = compare(cell)
         return figure1
-    return train(cell)
+    train(cell)
+    return measure(cell)
 
 
-def train(cell: Cell) -> dict[str, Any]:
-    """DEEP or a GAME: trained, saved and scored."""
+def train(cell: Cell) -> None:
+    """DEEP or a GAME, saved."""
     from pellucid.molecules import PropertyModel
 
     parts = parts_of(cell)
@@ -163,6 +167,11 @@ def train(cell: Cell) -> dict[str, Any]:
     model.fit(parts["train"], validation=0, folder=home / "checkpoints", resume=True, progress=False)
     model.save(home / "model")
     shutil.rmtree(home / "checkpoints")
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """What is reported of a saved model."""
+    model, parts = load(cell, cell["name"]), parts_of(cell)
     results: dict[str, Any] = {
         "molecules": {name: len(part) for name, part in parts.items()},
         "left_out": len(parts["train"].rejected),
@@ -254,14 +263,32 @@ def load(cell: Cell, name: str) -> PropertyModel:
     return PropertyModel.load(MODELS / cell["size"] / name / "model")
 
 
+def measure_again(cell: Cell, reports: Path) -> None:
+    """Measure a saved model with the present code; its report keeps how it was trained."""
+    import torch
+
+    torch.set_num_threads(1)
+    path = reports / f"{cell['name']}.json"
+    before = json.loads(path.read_text())
+    write_report(path, {**before, **measure(cell), "measured_by_commit": provenance()["commit"]})
+    print(f"{cell['name']}: measured again", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args()
     config = load_config("tox21", arguments.size)
     folder = arguments.out / config["size"]
+    if arguments.measure_again:
+        cells = [report["config"] for report in read_reports(folder).values()]
+        saved = [cell for cell in cells if (MODELS / cell["size"] / cell["name"] / "model").exists()]
+        with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+            list(pool.map(partial(measure_again, reports=folder), saved))
+        return
     run_cells(first_cells(config), run, folder, arguments.jobs)
     choice = chosen(config, read_reports(folder))
     print(f"chosen on the validation set: weight {choice['weight']:g}, margin {choice['margin']:g}", flush=True)

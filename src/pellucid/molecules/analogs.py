@@ -13,7 +13,6 @@ from rdkit.Chem import rdMMPA
 from pellucid import _checks
 from pellucid.molecules._parallel import in_chunks
 
-_MARK = Chem.MolFromSmarts("[#0]")
 # By default RDKit does not cut molecules with more than 20 such bonds at all.
 _MOST = 10_000
 
