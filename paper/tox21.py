@@ -110,18 +110,28 @@ def last_cells(config: dict[str, Any], choice: dict[str, float]) -> list[Cell]:
 # -- data ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
+def table(embedded: bool) -> Molecules:
+    """All molecules: Tox21, or a part of the series that comes with RDKit with two labels."""
+    from pellucid.molecules import nav17, prepare, tox21
+
+    if not embedded:
+        return tox21()
+    series = nav17()
+    y = series.y[::8]
+    labels = np.concatenate([y > np.median(y), y > np.quantile(y, 0.75)], axis=1).astype(float)
+    return prepare(series.smiles[::8], labels, targets=["active", "very active"])
+
+
+def left_out(cell: Cell) -> int:
+    """Rows of the table that cannot be used."""
+    return len(table(bool(cell.get("embedded"))).rejected)
+
+
 @lru_cache(maxsize=4)
 def data(embedded: bool, seed: int, split: tuple[float, ...]) -> dict[str, Molecules]:
     """The molecules in three parts, at random."""
-    from pellucid.molecules import nav17, prepare, tox21
-
-    if embedded:
-        series = nav17()
-        y = series.y[::8]
-        labels = np.concatenate([y > np.median(y), y > np.quantile(y, 0.75)], axis=1).astype(float)
-        everything = prepare(series.smiles[::8], labels, targets=["active", "very active"])
-    else:
-        everything = tox21()
+    everything = table(embedded)
     order = np.random.default_rng(seed).permutation(len(everything))
     ends = np.round(np.cumsum(split[:2]) * len(order)).astype(int)
     return {name: everything.select(part) for name, part in zip(PARTS, np.split(order, ends), strict=True)}
@@ -151,7 +161,7 @@ def run(cell: Cell) -> dict[str, Any]:
         figure1: dict[str, Any] = compare(cell)
         return figure1
     train(cell)
-    return measure(cell)
+    return {"left_out": left_out(cell), **measure(cell)}
 
 
 def train(cell: Cell) -> None:
@@ -174,7 +184,6 @@ def measure(cell: Cell) -> dict[str, Any]:
     model, parts = load(cell, cell["name"]), parts_of(cell)
     results: dict[str, Any] = {
         "molecules": {name: len(part) for name, part in parts.items()},
-        "left_out": len(parts["train"].rejected),
         "history": model.history_,
         "validation": model.evaluate(parts["validation"]).to_dict(),
     }

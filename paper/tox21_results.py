@@ -93,6 +93,8 @@ def conditions(study: Study) -> str:
     counts = first["molecules"]
     share, median, largest = (hoods[key] for key in ("share_above_2", "median_above_2", "largest"))
     several = "commits" if len(commits) > 1 else "commit"
+    later = {str(r["measured_by_commit"])[:12] for r in study.reports.values() if "measured_by_commit" in r}
+    measured = f"; models measured again by {', '.join(sorted(later))}" if later else ""
     return (
         f"Size `{c['size']}`: {sum(counts.values()):,} molecules ({counts['train']:,} for training, "
         f"{counts['validation']:,} for validation, {counts['test']:,} for the test; {first['left_out']} rows of the "
@@ -102,7 +104,7 @@ def conditions(study: Study) -> str:
         f"neighborhoods: {share:.0%} have more than 2 members, the median of those is {median:g}, the largest has "
         f"{largest} (the paper: about 60 %, 59, 300). Seeds {', '.join(map(str, c['seeds']))} change split, "
         f"initialization and order. {len(study.reports)} cells, {hours:.1f} hours of one core in all; torch "
-        f"{first['versions']['torch']}, {several} {', '.join(commits)}."
+        f"{first['versions']['torch']}, {several} {', '.join(commits)}{measured}."
     )
 
 

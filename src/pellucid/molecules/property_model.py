@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -17,16 +15,16 @@ from pellucid import _checks, storage
 from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
+from pellucid.molecules._inputs import digest_of, molecules_of, require_targets, tried, whole_delta
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.fitting import Fitting
-from pellucid.molecules.graphs import Graphs
 from pellucid.molecules.neighborhoods import Similar, Surroundings
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import Scores, score
-from pellucid.molecules.table import Molecules, Rejection, canonicals, counted, prepare
+from pellucid.molecules.table import Molecules, Rejection, canonicals, counted
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
@@ -151,7 +149,7 @@ class PropertyModel:
             value = _checks.at_least(getattr(self, name), least, name, "PropertyModel")
             if value > 1 or (open_end and value == 1):
                 raise InputError(f"`{name}` of PropertyModel must be a share. Got {value!r}.")
-        self.delta = _delta(self.delta)
+        self.delta = whole_delta(self.delta)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -194,7 +192,7 @@ class PropertyModel:
         """
         from pellucid import training
 
-        molecules = _molecules(smiles, y, targets, on_error)
+        molecules = molecules_of(smiles, y, targets, on_error)
         learned, watched = self._split(molecules, validation, on_error)
         # A copy is trained, so that what was learned before survives an interruption.
         model = replace(self)
@@ -206,7 +204,7 @@ class PropertyModel:
         known = set(molecules.smiles)
         model.pool_ = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in known)
         model.groups_ = groups or self.similar.groups(learned.smiles, progress=progress)
-        model.network_ = model._new_network() if network is None else _own(network, molecules)
+        model.network_ = model._new_network() if network is None else tried(network, molecules)
         setting = Fitting(model, learned, watched, progress)
         self.history_ = training.train(
             model.network_,
@@ -221,7 +219,7 @@ class PropertyModel:
             learning_rate=self.learning_rate,
             patience=self.patience,
             identity={
-                "data": _digest(learned, watched, model.pool_),
+                "data": digest_of(learned, watched, model.pool_),
                 **self._settings(),
                 "network": None if network is None else repr(network),
             },
@@ -241,8 +239,8 @@ class PropertyModel:
     ) -> tuple[Molecules, Molecules | None]:
         if isinstance(validation, Molecules | tuple):
             if isinstance(validation, tuple):
-                validation = _molecules(*validation, molecules.targets, on_error)
-            _same_targets(validation, molecules.targets)
+                validation = molecules_of(*validation, molecules.targets, on_error)
+            require_targets(validation, molecules.targets)
             if not len(validation):
                 raise InputError("`validation` must have molecules. Got none; 0 trains all epochs on everything.")
             return molecules, validation
@@ -276,7 +274,7 @@ class PropertyModel:
 
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""
-        rule = effective_depth(self.delta if delta is None else _delta(delta))
+        rule = effective_depth(self.delta if delta is None else whole_delta(delta))
         return TreeFamily(depth=rule, criterion=self.criterion)
 
     # -- use ---------------------------------------------------------------------------------------------------
@@ -337,8 +335,8 @@ class PropertyModel:
         delta : another size of trees than the one that was trained for.
         """
         self._fitted()
-        molecules = _molecules(smiles, y, self.targets_, "raise")
-        _same_targets(molecules, self.targets_)
+        molecules = molecules_of(smiles, y, self.targets_, "raise")
+        require_targets(molecules, self.targets_)
         around = self.surroundings(molecules.smiles, progress=progress)
         return score(self.witnesses(around, delta=delta, progress=progress), molecules.y, self.task_, self.targets_)
 
@@ -409,61 +407,3 @@ class PropertyModel:
     def _settings(self) -> dict[str, Any]:
         """What was given when the model was made, ready for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
-
-
-def _molecules(
-    smiles: Iterable[str] | Molecules, y: Any, targets: Sequence[str] | None, on_error: Literal["raise", "skip"]
-) -> Molecules:
-    if isinstance(smiles, Molecules):
-        if y is not None:
-            raise InputError("Molecules that were read bring their values. Got `y` besides; leave it out.")
-        molecules = smiles
-    else:
-        if isinstance(smiles, str):
-            raise InputError("`smiles` must be a list of SMILES. Got one text; to read a file, use `read(path)`.")
-        molecules = prepare(smiles, y, targets=targets, on_error=on_error)
-    if not molecules.targets:
-        raise InputError("Molecules to learn from or to score on must have measured values. Got none; pass `y`.")
-    return molecules
-
-
-def _same_targets(molecules: Molecules, targets: tuple[str, ...]) -> None:
-    if molecules.targets != targets:
-        raise InputError(
-            f"The targets must be those learned, {', '.join(targets)}. Got {', '.join(molecules.targets) or 'none'}; "
-            "read these columns, in this order."
-        )
-
-
-def _delta(value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InputError(f"`delta` must be a whole number. Got {value!r}; 0 is the paper's.") from None
-
-
-def _own(network: Any, molecules: Molecules) -> nn.Module:
-    """A predictor of the user's, tried on two molecules before the work begins."""
-    if not isinstance(network, nn.Module):
-        raise InputError(f"`network` must be a torch module. Got {network!r}; pass an instance, such as `Network()`.")
-    some = molecules.smiles[:2]
-    with torch.no_grad():
-        outputs = network(Graphs(some).batch(list(range(len(some)))))
-    expected = (len(some), len(molecules.targets))
-    if not isinstance(outputs, Tensor) or outputs.shape != expected:
-        got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
-        raise InputError(
-            f"`network` must give one row for each molecule and one column for each target: {expected} for "
-            f"{len(some)} molecules. Got {got}; mind the last layer."
-        )
-    return network
-
-
-def _digest(learned: Molecules, watched: Molecules | None, pool: Sequence[str]) -> str:
-    """A fingerprint of the data, so that a run is not resumed on others."""
-    digest = hashlib.sha256()
-    for part in (part for part in (learned, watched) if part is not None):
-        digest.update("\n".join(part.smiles).encode())
-        digest.update(np.ascontiguousarray(part.y).data)
-    digest.update("\n".join(pool).encode())
-    return digest.hexdigest()
