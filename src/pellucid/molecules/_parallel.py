@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
@@ -34,8 +34,30 @@ def in_chunks(
     """
     size = chunk or _CHUNK
     chunks = [items[i : i + size] for i in range(0, len(items), size)]
-    jobs = jobs or ((os.cpu_count() or 1) if len(chunks) >= _FEW else 1)
-    with tqdm(total=len(items), desc=title, unit="molecule", disable=not progress or len(chunks) < _FEW) as bar:
+    few = len(chunks) < _FEW
+    yield from over_chunks(
+        work,
+        chunks,
+        *arguments,
+        jobs=jobs or (1 if few else None),
+        title=title,
+        progress=progress and not few,
+        total=len(items),
+    )
+
+
+def over_chunks(
+    work: Callable[..., Result],
+    chunks: Iterable[Sequence[Any]],
+    *arguments: Any,
+    jobs: int | None,
+    title: str,
+    progress: bool,
+    total: int | None = None,
+) -> Iterator[Result]:
+    """The same for chunks that need not all be in memory; `total` is the number of items, if it is known."""
+    jobs = jobs or os.cpu_count() or 1
+    with tqdm(total=total, desc=title, unit="molecule", disable=not progress) as bar:
         if jobs == 1:
             for part in chunks:
                 yield work(part, *arguments)
@@ -43,6 +65,10 @@ def in_chunks(
             return
         # Not the standard library's processes: those run a script anew that does not guard its main part.
         parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
-        for part, result in zip(chunks, parallel(delayed(work)(part, *arguments) for part in chunks), strict=True):
+        for count, result in parallel(delayed(_counted)(work, part, *arguments) for part in chunks):
             yield result
-            bar.update(len(part))
+            bar.update(count)
+
+
+def _counted(work: Callable[..., Result], part: Sequence[Any], *arguments: Any) -> tuple[int, Result]:
+    return len(part), work(part, *arguments)

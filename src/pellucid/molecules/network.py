@@ -23,13 +23,23 @@ class GraphNetwork(nn.Module):
     width : of all hidden layers; the paper's is 1800.
     depth : rounds of message passing; the paper's is 6.
     dropout : in all hidden layers.
+    features : of an atom and of a bond, if they are not those of `Graphs`.
     """
 
-    def __init__(self, outputs: int, *, width: int = 300, depth: int = 3, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        outputs: int,
+        *,
+        width: int = 300,
+        depth: int = 3,
+        dropout: float = 0.0,
+        features: tuple[int, int] | None = None,
+    ) -> None:
         super().__init__()
         from chemprop.nn import BondMessagePassing
 
-        self.message_passing = BondMessagePassing(d_h=width, depth=depth, dropout=dropout)
+        sizes = {} if features is None else {"d_v": features[0], "d_e": features[1]}
+        self.message_passing = BondMessagePassing(d_h=width, depth=depth, dropout=dropout, **sizes)
         self.head = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, outputs)
         )
@@ -42,15 +52,15 @@ class GraphNetwork(nn.Module):
         first = layers.initialize(graphs)
         bonds = layers.tau(first)
         for _ in range(1, layers.depth):
-            arriving = _sums(bonds, target, len(graphs.V))
+            arriving = sums(bonds, target, len(graphs.V))
             bonds = layers.update(arriving[source] - bonds[graphs.rev_edge_index], first)
-        atoms = layers.finalize(_sums(bonds, target, len(graphs.V)), graphs.V, None)
+        atoms = layers.finalize(sums(bonds, target, len(graphs.V)), graphs.V, None)
         counts = torch.bincount(graphs.batch, minlength=len(graphs))
-        outputs: Tensor = self.head(_sums(atoms, graphs.batch, len(graphs)) / counts[:, None])
+        outputs: Tensor = self.head(sums(atoms, graphs.batch, len(graphs)) / counts[:, None])
         return outputs
 
 
-def _sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
+def sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
     """(count, ...) the sums of the rows that belong to each owner."""
     return values.new_zeros(count, *values.shape[1:]).index_add(0, owner, values)
 

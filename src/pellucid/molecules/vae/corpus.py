@@ -1,0 +1,398 @@
+"""Junction trees of many molecules, packed on disk: however many there are, memory does not fill up."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple, final
+
+import numpy as np
+from rdkit import rdBase
+
+from pellucid import _checks
+from pellucid._files import cache_folder
+from pellucid.errors import InputError
+from pellucid.molecules._parallel import over_chunks
+from pellucid.molecules.files import SMILES_NAMES
+from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.vae.trees import LARGEST, JunctionTree, Unusable, tree_of
+from pellucid.molecules.vae.vocabulary import Vocabulary
+
+FORMAT = 1
+# Molecules that one task of a worker handles.
+_CHUNK = 512
+# The arrays of a corpus: their type, and the length of a row.
+_ARRAYS: dict[str, tuple[str, int]] = {
+    "atoms": ("u1", 4),
+    "bonds": ("u1", 3),
+    "labels": ("<i4", 1),
+    "parents": ("<i2", 1),
+    "sizes": ("u1", 1),
+    "members": ("u1", 1),
+    "texts": ("u1", 1),
+}
+# Those that a molecule has several rows of; where its rows end is kept for each.
+_RAGGED = ("atoms", "bonds", "labels", "members", "texts")
+
+
+class Packed(NamedTuple):
+    """B molecules, one after the other. Numbers of atoms and parents count within their own molecule."""
+
+    atoms: np.ndarray
+    """(atoms, 4) as in `JunctionTree`."""
+    atom_offsets: np.ndarray
+    """(B + 1,)"""
+    bonds: np.ndarray
+    """(bonds, 3) as in `JunctionTree`."""
+    bond_offsets: np.ndarray
+    labels: np.ndarray
+    """(clusters,) places in the vocabulary."""
+    parents: np.ndarray
+    """(clusters,) -1 for roots."""
+    node_offsets: np.ndarray
+    members: np.ndarray
+    """The atoms of each cluster."""
+    member_offsets: np.ndarray
+    """(clusters + 1,)"""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Corpus:
+    """Junction trees of N molecules in the order in which they were given, without those that have none.
+
+    Made by `Corpus.build` or `Corpus.of`.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    labels: tuple[str, ...]
+    """All labels that occur, in the order of their numbers."""
+    counts: tuple[int, ...]
+    """How often each occurs."""
+    rejected: tuple[Rejection, ...]
+    """What was left out; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
+    reasons: Mapping[str, int]
+    """How many rows were left out, by reason."""
+    folder: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.arrays["atoms_ends"])
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.summary()})"
+
+    def summary(self) -> str:
+        """In one line what was kept and what was not."""
+        text = f"{counted(len(self), 'molecule')}, {counted(len(self.labels), 'label')}"
+        if total := sum(self.reasons.values()):
+            listed = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
+            text += f"; {counted(total, 'row')} left out: {listed}"
+        return text
+
+    @classmethod
+    def of(cls, smiles: Iterable[str], *, largest: int = LARGEST) -> Corpus:
+        """The junction trees of a few molecules, in memory."""
+        return _gather([_pack(list(enumerate(smiles, 1)), largest)])
+
+    @classmethod
+    def build(
+        cls,
+        source: str | Path | Iterable[str],
+        folder: str | Path | None = None,
+        *,
+        largest: int = LARGEST,
+        limit: int | None = None,
+        jobs: int | None = None,
+        progress: bool = True,
+    ) -> Corpus:
+        """Junction trees of as many molecules as there are, made on all cores and written to disk as they come.
+
+        What is not a molecule that can be rebuilt from its tree is left out, with the reason, and counted.
+
+        Parameters
+        ----------
+        source : SMILES; or a text file of them, which may be gzipped: one on each line, or a CSV with a column of
+            SMILES.
+        folder : where the corpus goes; by default into the user's cache, where it is found again for the same
+            source.
+        largest : heavy atoms that a molecule may have.
+        limit : read so many rows only.
+        jobs : processes; by default one per core.
+        """
+        source = source if isinstance(source, str | Path) else list(source)
+        key = _key(source, largest, limit)
+        home = cache_folder() / "molecules" / f"trees-{key}" if folder is None else Path(folder)
+        if (home / "corpus.json").exists():
+            found = cls.open(home)
+            if found.key() == key:
+                return found
+            raise InputError(
+                f"`folder` must be new, or hold the corpus of the same molecules. Got {home}, which holds others; "
+                "choose another place."
+            )
+        home.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-draft-", dir=home.parent))
+        try:
+            rows = islice(_rows(source), limit)
+            chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
+            total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
+            _write(
+                draft,
+                over_chunks(_pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
+                key,
+            )
+            if home.exists():
+                shutil.rmtree(home)
+            os.replace(draft, home)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        return cls.open(home)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Corpus:
+        """A corpus that was built before. Its arrays stay on disk and are read where they are needed."""
+        home = Path(folder)
+        try:
+            content = json.loads((home / "corpus.json").read_text())
+            arrays = {}
+            for name, (kind, width) in _all_arrays().items():
+                file = home / name
+                shape = (-1,) if width == 1 else (-1, width)
+                empty = not file.stat().st_size
+                flat = np.zeros(0, kind) if empty else np.memmap(file, dtype=kind, mode="r")
+                arrays[name] = flat.reshape(shape)
+            with (home / "rejected.csv").open(newline="", encoding="utf-8") as stream:
+                rows = list(islice(csv.reader(stream), 1, 1001))
+            return cls(
+                arrays=arrays,
+                labels=tuple(content["labels"]),
+                counts=tuple(content["counts"]),
+                rejected=tuple(Rejection(int(row), text, reason) for row, text, reason in rows),
+                reasons=content["reasons"],
+                folder=home,
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"A corpus must be a folder that `Corpus.build` wrote. Got {home}: {error}; build it again."
+            ) from None
+
+    def key(self) -> str:
+        """What it was built from; resumed runs must have the same."""
+        if self.folder is not None:
+            return str(json.loads((self.folder / "corpus.json").read_text())["key"])
+        return hashlib.sha256(self.arrays["texts"].tobytes()).hexdigest()[:32]
+
+    def vocabulary(self) -> Vocabulary:
+        """All labels that occur."""
+        return Vocabulary(dict(zip(self.labels, self.counts, strict=True)))
+
+    def smiles(self, i: int) -> str:
+        """Canonical SMILES of molecule i."""
+        begin, end = self._ends("texts", np.array([range(len(self))[i]]))
+        return bytes(self.arrays["texts"][begin[0] : end[0]]).decode()
+
+    def known(self, vocabulary: Vocabulary) -> tuple[np.ndarray, list[str]]:
+        """The molecules (places) whose labels are all in the vocabulary, and the labels that are not."""
+        missing = [label for label in self.labels if label not in vocabulary.index]
+        if not missing:
+            return np.arange(len(self)), []
+        numbers = np.array([i for i, label in enumerate(self.labels) if label not in vocabulary.index])
+        owners = np.searchsorted(self.arrays["labels_ends"], np.flatnonzero(np.isin(self.arrays["labels"], numbers)), "right")
+        return np.delete(np.arange(len(self)), np.unique(owners)), missing
+
+    def packed(self, index: Sequence[int] | np.ndarray, vocabulary: Vocabulary) -> Packed:
+        """These molecules, read from disk."""
+        places = np.asarray(_checks.indices(index, "index"))
+        atoms, atom_offsets = self._rows("atoms", places)
+        bonds, bond_offsets = self._rows("bonds", places)
+        numbers, node_offsets = self._rows("labels", places)
+        members, _ = self._rows("members", places)
+        begin, end = self._ends("labels", places)
+        nodes = _ranges(begin, end)
+        renumber = np.array([vocabulary.index.get(label, -1) for label in self.labels], dtype=np.int64)
+        labels = renumber[numbers]
+        if len(labels) and labels.min() < 0:
+            owner = np.searchsorted(node_offsets, np.argmin(labels), "right") - 1
+            raise InputError(
+                f"Every cluster must be in the vocabulary. Got {self.smiles(int(places[owner]))!r} with "
+                f"{self.labels[numbers[np.argmin(labels)]]!r}; leave out what is not in `known(vocabulary)`."
+            )
+        return Packed(
+            atoms=atoms,
+            atom_offsets=atom_offsets,
+            bonds=bonds,
+            bond_offsets=bond_offsets,
+            labels=labels,
+            parents=self.arrays["parents"][nodes].astype(np.int64),
+            node_offsets=node_offsets,
+            members=members.astype(np.int64),
+            member_offsets=np.concatenate([[0], np.cumsum(self.arrays["sizes"][nodes], dtype=np.int64)]),
+        )
+
+    def _ends(self, name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ends = self.arrays[f"{name}_ends"]
+        return np.where(places > 0, ends[np.maximum(places - 1, 0)], 0), ends[places]
+
+    def _rows(self, name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        begin, end = self._ends(name, places)
+        return self.arrays[name][_ranges(begin, end)], np.concatenate([[0], np.cumsum(end - begin)])
+
+
+def _ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """begin[0] .. end[0] - 1, begin[1] .. end[1] - 1, ..."""
+    counts = end - begin
+    starts = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(begin - starts, counts)
+
+
+def _all_arrays() -> dict[str, tuple[str, int]]:
+    return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in _RAGGED}
+
+
+# -- making --------------------------------------------------------------------------------------------------------
+
+
+class _Part(NamedTuple):
+    """What a worker makes of some rows."""
+
+    arrays: dict[str, np.ndarray]
+    """`labels` are numbers of `names`; lengths instead of ends."""
+    names: list[str]
+    rejected: list[Rejection]
+
+
+def _pack(rows: Sequence[tuple[int, str]], largest: int) -> _Part:
+    trees: list[JunctionTree] = []
+    rejected = []
+    with rdBase.BlockLogs():
+        for number, text in rows:
+            try:
+                trees.append(tree_of(text if isinstance(text, str) else "", largest))
+            except Unusable as reason:
+                rejected.append(Rejection(number, str(text), str(reason)))
+    names: dict[str, int] = {}
+    values: dict[str, Any] = {
+        "atoms": [tree.atoms for tree in trees],
+        "bonds": [tree.bonds for tree in trees],
+        "labels": [[names.setdefault(label, len(names)) for label in tree.labels] for tree in trees],
+        "parents": [tree.parents for tree in trees],
+        "sizes": [[len(cluster) for cluster in tree.clusters] for tree in trees],
+        "members": [list(chain.from_iterable(tree.clusters)) for tree in trees],
+        "texts": [np.frombuffer(tree.smiles.encode(), dtype=np.uint8) for tree in trees],
+    }
+    arrays = {}
+    for name, (kind, width) in _ARRAYS.items():
+        shape = (0,) if width == 1 else (0, width)
+        arrays[name] = np.concatenate([np.zeros(shape, kind), *(np.asarray(v, dtype=kind) for v in values[name])])
+    for name in _RAGGED:
+        arrays[f"{name}_ends"] = np.array([len(v) for v in values[name]], dtype=np.int64)
+    return _Part(arrays, list(names), rejected)
+
+
+class _Numbering:
+    """Numbers labels over all parts, and counts what occurs."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.counts: Counter[int] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.ends = dict.fromkeys(_RAGGED, 0)
+
+    def renumbered(self, part: _Part) -> dict[str, np.ndarray]:
+        numbers = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in part.names], dtype="<i4")
+        labels = numbers[part.arrays["labels"]] if len(numbers) else part.arrays["labels"]
+        self.counts.update(labels.tolist())
+        self.reasons.update(rejection.reason for rejection in part.rejected)
+        arrays = part.arrays | {"labels": labels}
+        for name in _RAGGED:
+            ends = np.cumsum(arrays[f"{name}_ends"]) + self.ends[name]
+            self.ends[name] = int(ends[-1]) if len(ends) else self.ends[name]
+            arrays[f"{name}_ends"] = ends
+        return arrays
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "labels": tuple(self.numbers),
+            "counts": tuple(self.counts[i] for i in range(len(self.numbers))),
+            "reasons": dict(self.reasons),
+        }
+
+
+def _gather(parts: Iterable[_Part]) -> Corpus:
+    numbering = _Numbering()
+    arrays, rejected = [], []
+    for part in parts:
+        arrays.append(numbering.renumbered(part))
+        rejected += part.rejected
+    joined = {name: np.concatenate([a[name] for a in arrays]) for name in _all_arrays()}
+    return Corpus(arrays=joined, rejected=tuple(rejected), **numbering.content())
+
+
+def _write(folder: Path, parts: Iterable[_Part], key: str) -> None:
+    numbering = _Numbering()
+    files: dict[str, IO[bytes]] = {name: (folder / name).open("wb") for name in _all_arrays()}
+    try:
+        with (folder / "rejected.csv").open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(Rejection._fields)
+            for part in parts:
+                writer.writerows(part.rejected)
+                for name, values in numbering.renumbered(part).items():
+                    files[name].write(np.ascontiguousarray(values, dtype=_all_arrays()[name][0]).tobytes())
+    finally:
+        for file in files.values():
+            file.close()
+    content = {"format": FORMAT, "key": key, **numbering.content()}
+    (folder / "corpus.json").write_text(json.dumps(content) + "\n")
+
+
+def _key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
+    """Of everything that a corpus depends on."""
+    digest = hashlib.sha256(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}".encode())
+    if isinstance(source, str | Path):
+        with _opened(source, compressed=False) as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                digest.update(block)
+    else:
+        digest.update("\n".join(map(str, source)).encode())
+    return digest.hexdigest()[:32]
+
+
+def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"The source must be SMILES, or a file of them. Got {path}, which is none; correct the path.")
+    if compressed and path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
+
+
+def _rows(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
+    """(number of the row, SMILES); in files lines are counted from 1, names of columns included."""
+    if not isinstance(source, str | Path):
+        yield from enumerate(source, 1)
+        return
+    with _opened(source, compressed=True) as stream:
+        lines = (line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
+        first = next(lines, "")
+        names = next(csv.reader([first]), [])
+        low = [name.strip().lower() for name in names]
+        column = next((low.index(name) for name in SMILES_NAMES if name in low), None)
+        if column is None:
+            # Without names: the text before the first blank, as in .smi files.
+            for number, line in enumerate(chain([first], lines), 1):
+                yield number, line.split(maxsplit=1)[0] if line.strip() else ""
+        else:
+            for number, cells in enumerate(csv.reader(lines), 2):
+                yield number, cells[column] if column < len(cells) else ""

@@ -1,0 +1,104 @@
+"""Layers of the junction-tree autoencoder: messages through trees, and scores of attachments."""
+
+from __future__ import annotations
+
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from pellucid.molecules.network import sums
+from pellucid.molecules.vae.batches import CHARGES, ELEMENTS, Local, Pass
+
+
+@final
+class TreeMessages(nn.Module):
+    """Messages along the edges of trees, by a gated unit that forgets by what it rests on.
+
+    The message from node i, which has the features x_i and rests on the messages h_k:
+
+        s = sum_k h_k,  r_k = sigmoid(W_r x_i + U_r h_k),  z = sigmoid(W_z x_i + U_z s)
+        h = (1 - z) s + z tanh(W x_i + U sum_k r_k h_k)
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.features = nn.Linear(width, 3 * width)
+        self.reset = nn.Linear(width, width, bias=False)
+        self.update = nn.Linear(width, width, bias=False)
+        self.fresh = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Tensor, order: Pass, before: Tensor | None = None) -> Tensor:
+        """(E + before, width) all messages of a pass, those from before it first; x (T, width) of the nodes."""
+        given = self.features(x)
+        made = [given.new_zeros(0, given.shape[1] // 3) if before is None else before]
+        resets = [self.reset(made[0])]
+        for level in order.levels:
+            part = slice(level.first, level.last)
+            target, origin = order.target[part] - level.begin, order.origin[part]
+            messages, reset = torch.cat(made), torch.cat(resets)
+            made, resets = [messages], [reset]
+            h = self.step(given[order.sources[level.begin : level.end]], messages[origin], reset[origin], target)
+            made.append(h)
+            resets.append(self.reset(h))
+        return torch.cat(made)
+
+    def step(self, given: Tensor, arrived: Tensor, reset: Tensor, target: Tensor) -> Tensor:
+        """Messages (n, width) from nodes with given features (n, 3 width), resting on those that have arrived there.
+
+        `reset` is U_r of each that has arrived, `target` (arrived,) the place in n that it has arrived at.
+        """
+        w_r, w_z, w = given.chunk(3, dim=1)
+        total = sums(arrived, target, len(given))
+        kept = sums(torch.sigmoid(w_r[target] + reset) * arrived, target, len(given))
+        z = torch.sigmoid(w_z + self.update(total))
+        return (1 - z) * total + z * torch.tanh(w + self.fresh(kept))
+
+
+@final
+class Attachments(nn.Module):
+    """Scores of the ways in which clusters can be attached.
+
+    The atoms v of parent and child get features from their kind, from their cluster in the whole tree (t), and from
+    the clusters that already hang on them; three rounds of messages within the cluster; then, for a way w that makes
+    atom p of the parent and atom c of the child one (two such pairs, where a bond is shared):
+
+        score(w) = u . relu(sum over pairs of V [h_p, h_c] + V' z)
+    """
+
+    def __init__(self, width: int, latent: int) -> None:
+        super().__init__()
+        self.element, self.charge = nn.Embedding(ELEMENTS, width), nn.Embedding(CHARGES, width)
+        self.order, self.side = nn.Embedding(4, width), nn.Embedding(2, width)
+        self.cluster = nn.Linear(width, width)
+        self.hang = nn.Linear(width, width, bias=False)
+        self.message = nn.Linear(width, width, bias=False)
+        self.pair = nn.Linear(2 * width, width)
+        self.latent = nn.Linear(latent, width, bias=False)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def forward(self, local: Local, t: Tensor, z: Tensor) -> Tensor:
+        """(W,) of all ways, given t (T, width) of the clusters and the latent z (B, latent) of the molecules."""
+        first = self.element((local.kinds // 16).clamp(max=ELEMENTS - 1)) + self.charge(local.kinds % 16)
+        first = first + self.side(local.child.long()) + self.cluster(t)[local.nodes]
+        atom, cluster = local.hanging
+        first = first + sums(self.hang(t)[cluster], atom, len(first))
+        h = torch.relu(first)
+        source, target = local.bonds
+        order = self.order(local.orders)
+        for _ in range(3):
+            h = torch.relu(first + self.message(sums(h[source] + order, target, len(h))))
+        p, c, q, d = local.ways.T
+        pairs = self.pair(torch.cat([h[p], h[c]], dim=1))
+        two = q >= 0
+        second = self.pair(torch.cat([h[q[two]], h[d[two]]], dim=1))
+        pairs = pairs.index_add(0, two.nonzero().flatten(), second)
+        scores: Tensor = self.score(torch.relu(pairs + self.latent(z)[local.owner][local.step]))
+        return scores.squeeze(1)
+
+
+def log_shares(scores: Tensor, group: Tensor, count: int) -> Tensor:
+    """log softmax within groups."""
+    highest = scores.new_full((count,), -torch.inf).scatter_reduce(0, group, scores.detach(), "amax")
+    shifted = scores - highest[group]
+    return shifted - sums(shifted.exp(), group, count).log()[group]

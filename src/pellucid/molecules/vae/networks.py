@@ -1,0 +1,155 @@
+"""The junction-tree autoencoder: from molecules to Gaussians, and from points back to trees and attachments."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+from pellucid.molecules.network import GraphNetwork, sums
+from pellucid.molecules.vae.batches import ATOM_FEATURES, BOND_FEATURES, Encoded, Taught
+from pellucid.molecules.vae.layers import Attachments, TreeMessages, log_shares
+from pellucid.molecules.vae.vocabulary import Vocabulary
+
+
+class Posterior(NamedTuple):
+    """q(z | M) of B molecules: independent Gaussians, those of the tree's latent first, then those of the graph's."""
+
+    mean: Tensor
+    """(B, 2 L)."""
+    log_variance: Tensor
+    """(B, 2 L)."""
+
+    def sample(self, noise: Tensor) -> Tensor:
+        """(B, 2 L) points, from standard normal noise."""
+        return self.mean + torch.exp(0.5 * self.log_variance) * noise
+
+    def divergence(self) -> Tensor:
+        """(B,) KL(q || standard normal) = 1/2 sum_l [ mean_l^2 + variance_l - log variance_l - 1 ]."""
+        return 0.5 * (self.mean.square() + self.log_variance.exp() - self.log_variance - 1).sum(1)
+
+    def joined(self) -> Tensor:
+        """(B, 4 L) means and log-variances, as witnesses predict them."""
+        return torch.cat([self.mean, self.log_variance], dim=1)
+
+    @classmethod
+    def split(cls, joined: Tensor) -> Posterior:
+        """What `joined` gave."""
+        return cls(*joined.chunk(2, dim=1))
+
+
+class Reconstruction(NamedTuple):
+    """log p(M | z) of B molecules, in its three parts: log p(T | z_T) = topology + labels, log p(G | T, z_G) = assembly.
+
+    Each is a sum over the decisions that rebuild the molecule, given those before:
+    """
+
+    topology: Tensor
+    """(B,) at every node, before each child and after the last: whether there is another child;"""
+    labels: Tensor
+    """(B,) the label of the root, and of every child among those that fit its parent;"""
+    assembly: Tensor
+    """(B,) the way in which every cluster is attached, among those that are different."""
+
+    def total(self) -> Tensor:
+        return self.topology + self.labels + self.assembly
+
+
+@final
+class TreeAutoencoder(nn.Module):
+    """Encoder and decoder.
+
+    Parameters
+    ----------
+    vocabulary : the labels that it knows.
+    width : of all hidden layers.
+    latent : numbers L that describe the tree, and as many that describe how it is assembled.
+    depth : rounds of message passing through the graph.
+    """
+
+    fits: Tensor
+
+    def __init__(self, vocabulary: Vocabulary, *, width: int, latent: int, depth: int) -> None:
+        super().__init__()
+        self.latent = latent
+        count = len(vocabulary)
+        self.graph = GraphNetwork(2 * latent, width=width, depth=depth, features=(ATOM_FEATURES, BOND_FEATURES))
+        self.clusters = nn.Embedding(count, width)
+        self.messages = TreeMessages(width)
+        self.summary = nn.Linear(2 * width, width)
+        self.tree = nn.Linear(width, 2 * latent)
+        # The decoder's own.
+        self.told = nn.Embedding(count, width)
+        self.telling = TreeMessages(width)
+        self.topology = nn.Sequential(nn.Linear(2 * width + latent, width), nn.ReLU(), nn.Linear(width, 1))
+        self.label = nn.Sequential(nn.Linear(width + latent, width), nn.ReLU(), nn.Linear(width, count))
+        self.attachments = Attachments(width, latent)
+        self.register_buffer("fits", torch.from_numpy(vocabulary.fits), persistent=False)
+
+    def encode(self, batch: Encoded) -> Posterior:
+        """q(z | M)."""
+        return self._posterior(batch, self._up(batch))
+
+    def forward(self, batch: Taught, noise: Tensor) -> tuple[Posterior, Reconstruction]:
+        """q(z | M) and log p(M | z) at one z drawn from it, given standard normal noise (B, 2 L)."""
+        up = self._up(batch.encoded)
+        posterior = self._posterior(batch.encoded, up)
+        return posterior, self._decode(batch, posterior.sample(noise), up)
+
+    def reconstruction(self, batch: Taught, z: Tensor) -> Reconstruction:
+        """log p(M | z) at given points z (B, 2 L)."""
+        return self._decode(batch, z, self._up(batch.encoded))
+
+    def contexts(self, labels: Tensor, arrived: Tensor, node: Tensor) -> Tensor:
+        """(T, width) what a cluster is in its tree, from the messages that arrive at `node`."""
+        x = self.clusters(labels)
+        return torch.relu(self.summary(torch.cat([x, sums(arrived, node, len(x))], dim=1)))
+
+    def _up(self, batch: Encoded) -> Tensor:
+        return self.messages(self.clusters(batch.labels), batch.up)
+
+    def _posterior(self, batch: Encoded, up: Tensor) -> Posterior:
+        roots = self.contexts(batch.labels[batch.roots], up[batch.top], batch.top_owner)
+        tree, graph = self.tree(roots).chunk(2, dim=1), self.graph(batch.graphs).chunk(2, dim=1)
+        # No posterior needs to be wider than the prior; a bound keeps the first steps calm.
+        return Posterior(torch.cat([tree[0], graph[0]], dim=1), -softplus(torch.cat([tree[1], graph[1]], dim=1)))
+
+    def _decode(self, batch: Taught, z: Tensor, up: Tensor) -> Reconstruction:
+        z_tree, z_graph = z.chunk(2, dim=1)
+        topology, labels = self._tell(batch, z_tree)
+        return Reconstruction(topology, labels, self._assemble(batch, z_graph, up))
+
+    def _tell(self, batch: Taught, z: Tensor) -> tuple[Tensor, Tensor]:
+        """log p(T | z), of topology and labels."""
+        trees = batch.encoded
+        x = self.told(trees.labels)
+        up = self.telling(x, trees.up)
+        messages = self.telling(x, batch.down, up)
+        visit, message = batch.seen
+        arrived = sums(messages[message], visit, len(batch.visits))
+        owner = trees.owner[batch.visits]
+        logits = self.topology(torch.cat([x[batch.visits], arrived, z[owner]], dim=1)).squeeze(1)
+        costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
+        # Labels: the roots know nothing but z, the others the message that leads to them.
+        down = messages[len(up) :]
+        whose = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.reached]])
+        told = torch.cat([trees.labels[trees.roots], trees.labels[batch.reached]])
+        hidden = torch.cat([torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z[whose]], dim=1)
+        chances = self.label(hidden)
+        allowed = self.fits[trees.labels[batch.parents[batch.reached]]]
+        allowed = torch.cat([allowed.new_ones(len(trees), allowed.shape[1]), allowed])
+        chances = chances.masked_fill(~allowed, -torch.inf).log_softmax(1)
+        found = chances.gather(1, told[:, None]).squeeze(1)
+        return -sums(costs, owner, len(trees)), sums(found, whose, len(trees))
+
+    def _assemble(self, batch: Taught, z: Tensor, up: Tensor) -> Tensor:
+        """log p(G | T, z)."""
+        trees, local = batch.encoded, batch.local
+        messages = self.messages(self.clusters(trees.labels), batch.full, up)
+        # Up messages arrive at the parents of the nodes that they come from, down messages at those they lead to.
+        node = torch.cat([batch.parents[trees.up.sources], batch.reached])
+        t = self.contexts(trees.labels, messages, node)
+        chances = log_shares(self.attachments(local, t, z), local.step, len(local.owner))
+        return sums(chances[batch.truth], local.owner, len(trees))

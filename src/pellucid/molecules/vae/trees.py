@@ -1,0 +1,319 @@
+"""Junction trees: a molecule as a tree of rings, bonds and single atoms, in Kekulé form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple, final
+
+import numpy as np
+from rdkit import Chem, rdBase
+
+from pellucid.errors import InputError
+
+# Charges are kept as bytes.
+_NEUTRAL = 8
+LARGEST = 120
+"""Heavy atoms that a molecule may have."""
+
+
+class Unusable(ValueError):  # noqa: N818
+    """Says why a molecule has no junction tree that it could be rebuilt from."""
+
+
+class Template(NamedTuple):
+    """What a cluster looks like: all that its label says."""
+
+    kinds: tuple[int, ...]
+    """Element and charge of each atom, in the order of the label's text: 16 * element + charge + 8."""
+    bonds: tuple[tuple[int, int, int], ...]
+    """(atom, atom, order)."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class JunctionTree:
+    """A molecule and its clusters. A parent stands before its children, and all that hangs below it follows it.
+
+    Prints as the tree that it is:
+
+    >>> print(decompose("Cc1ccccc1O"))
+    Cc1ccccc1O
+      CC  (atoms 0 1)
+        C1=CC=CC=C1  (atoms 1 2 3 4 5 6)
+          CO  (atoms 6 7)
+    """
+
+    smiles: str
+    """Canonical, without stereochemistry."""
+    atoms: np.ndarray = field(repr=False)
+    """(n, 4) bytes: element, charge + 8, hydrogens, aromatic."""
+    bonds: np.ndarray = field(repr=False)
+    """(m, 3) bytes: atom, atom, order + 4 if aromatic + 8 if in a ring. Orders are those of the Kekulé form."""
+    labels: tuple[str, ...]
+    """SMILES of each cluster, in Kekulé form."""
+    clusters: tuple[tuple[int, ...], ...]
+    """The atoms of each cluster, in the order of its label."""
+    parents: tuple[int, ...]
+    """The parent of each cluster, -1 for the root."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        depth = [0] * len(self)
+        lines = [self.smiles]
+        for i, (label, atoms, parent) in enumerate(zip(self.labels, self.clusters, self.parents, strict=True)):
+            depth[i] = depth[parent] + 1 if parent >= 0 else 0
+            lines.append(f"{'  ' * (depth[i] + 1)}{label}  (atom{'s' * (len(atoms) > 1)} {' '.join(map(str, atoms))})")
+        return "\n".join(lines)
+
+
+def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
+    """The junction tree of a molecule.
+
+    Clusters are rings (merged where they are bridged), bonds outside of rings, and single atoms where two or more
+    such bonds meet another cluster. They are joined by the spanning tree that shares the most atoms. All clusters
+    with an atom in common then hang together, and neighbors share one atom or one bond; rings for which no tree
+    can be like that are merged, too. Stereochemistry is dropped.
+
+    Parameters
+    ----------
+    smiles : of one molecule.
+    largest : heavy atoms that it may have.
+    """
+    try:
+        return tree_of(smiles, largest)
+    except Unusable as reason:
+        raise InputError(
+            f"A molecule must be one that can be rebuilt from its junction tree. Got {smiles!r}: {reason}."
+        ) from None
+
+
+def tree_of(smiles: str, largest: int = LARGEST) -> JunctionTree:
+    """`decompose` for many: what cannot be used raises `Unusable` with the reason alone."""
+    text = _plain(smiles, largest)
+    molecule = Chem.MolFromSmiles(text)  # anew, so that numbers and Kekulé form depend on the molecule alone
+    aromatic = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
+    atoms = np.array(
+        [(a.GetAtomicNum(), a.GetFormalCharge() + _NEUTRAL, a.GetTotalNumHs(), a.GetIsAromatic())
+         for a in molecule.GetAtoms()], dtype=np.uint8
+    )  # fmt: skip
+    # Without clearing the flags, RDKit fails on some molecules when their parts are written.
+    Chem.Kekulize(molecule, clearAromaticFlags=True)
+    rings = [set(ring) for ring in molecule.GetRingInfo().AtomRings()]
+    kinds = [kind_of(a) for a in molecule.GetAtoms()]
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in molecule.GetBonds()]
+    ringed = [b.IsInRing() for b in molecule.GetBonds()]
+    _require_usual(atoms, kinds, bonds)
+    sets, edges = _clusters(len(kinds), bonds, ringed, rings)
+    order, parents = _preorder(edges, next(i for i, members in enumerate(sets) if 0 in members))
+    labels, clusters = [], []
+    for place in order:
+        label, members = _labeled(sorted(sets[place]), kinds, bonds)
+        labels.append(label)
+        clusters.append(members)
+    codes = [(i, j, o + 4 * a + 8 * r) for (i, j, o), a, r in zip(bonds, aromatic, ringed, strict=True)]
+    return JunctionTree(
+        smiles=text, atoms=atoms, bonds=np.array(codes, dtype=np.uint8).reshape(-1, 3),
+        labels=tuple(labels), clusters=tuple(clusters), parents=parents,
+    )  # fmt: skip
+
+
+def kind_of(atom: Chem.Atom) -> int:
+    """The number of an atom's element and charge."""
+    return int(16 * atom.GetAtomicNum() + atom.GetFormalCharge() + _NEUTRAL)
+
+
+def atom_of(kind: int) -> Chem.Atom:
+    """An atom of this kind, without hydrogens."""
+    atom = Chem.Atom(int(kind) // 16)
+    atom.SetFormalCharge(int(kind) % 16 - _NEUTRAL)
+    return atom
+
+
+def molecule_of(kinds: Iterable[int], bonds: Iterable[tuple[int, int, int]]) -> Chem.RWMol:
+    """Atoms and bonds as they are, unchecked."""
+    molecule = Chem.RWMol()
+    for kind in kinds:
+        molecule.AddAtom(atom_of(kind))
+    for i, j, order in bonds:
+        molecule.AddBond(int(i), int(j), Chem.BondType.values[int(order)])
+    return molecule
+
+
+@lru_cache(maxsize=1 << 16)
+def template(label: str) -> Template:
+    """The atoms and bonds of a label."""
+    molecule = Chem.MolFromSmiles(label, sanitize=False)
+    if molecule is None or not molecule.GetNumAtoms():
+        raise InputError(f"A label must be the SMILES of a cluster. Got {label!r}.")
+    return Template(
+        tuple(kind_of(a) for a in molecule.GetAtoms()),
+        tuple(
+            (b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in molecule.GetBonds()
+        ),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def valences(kind: int) -> tuple[int, ...]:
+    """How many bonds atoms of a kind may have, counted with their orders: RDKit's model, a charged atom being like
+    the neutral one with as many electrons.
+    """
+    element, charge = kind // 16, kind % 16 - _NEUTRAL
+    listed = [int(v) for v in Chem.GetPeriodicTable().GetValenceList(max(element - charge, 1))]
+    return tuple(v for v in listed if v >= 0)
+
+
+def capacity(kind: int) -> int:
+    """The most bonds that an atom of this kind can have, counted with their orders."""
+    return max(valences(kind), default=0)
+
+
+def _plain(smiles: str, largest: int) -> str:
+    """Canonical SMILES without stereochemistry."""
+    text = smiles.strip()
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(text) if text else None
+    if molecule is None:
+        raise Unusable("not a valid SMILES" if text else "no SMILES")
+    if "." in text:
+        raise Unusable("several parts that are not bonded to each other")
+    if molecule.GetNumAtoms() > largest:
+        raise Unusable(f"{molecule.GetNumAtoms()} heavy atoms, of which {largest} are allowed")
+    for atom in molecule.GetAtoms():
+        if atom.GetAtomicNum() < 2:
+            raise Unusable("a hydrogen written as an atom" if atom.GetAtomicNum() else "an atom that may be any")
+        if atom.GetIsotope() or atom.GetNumRadicalElectrons():
+            raise Unusable("an isotope" if atom.GetIsotope() else "a radical")
+        if abs(atom.GetFormalCharge()) >= _NEUTRAL:
+            raise Unusable(f"a charge of {atom.GetFormalCharge()}")
+    return str(Chem.MolToSmiles(molecule, isomericSmiles=False))
+
+
+def _require_usual(atoms: np.ndarray, kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]) -> None:
+    """Hydrogens are not part of clusters: they must follow from the bonds, and bonds must be of known orders."""
+    used = [0] * len(kinds)
+    for i, j, order in bonds:
+        if order not in (1, 2, 3):
+            raise Unusable("a bond that is not single, double, triple or aromatic")
+        used[i] += order
+        used[j] += order
+    for kind, total, hydrogens in zip(kinds, used, atoms[:, 2].tolist(), strict=True):
+        fitting = [v for v in valences(kind) if v >= total]
+        if not fitting or fitting[0] - total != hydrogens:
+            symbol = Chem.GetPeriodicTable().GetElementSymbol(kind // 16)
+            raise Unusable(f"{symbol} with {total} bonds and {hydrogens} hydrogens, an unusual valence")
+
+
+# -- clusters ------------------------------------------------------------------------------------------------------
+
+
+def _clusters(
+    n: int, bonds: Sequence[tuple[int, int, int]], ringed: Sequence[bool], rings: list[set[int]]
+) -> tuple[list[set[int]], list[tuple[int, int]]]:
+    """The atoms of each cluster, and the edges of the tree."""
+    joined = {frozenset(bond[:2]) for bond in bonds}
+    outside = [set(bond[:2]) for bond, ring in zip(bonds, ringed, strict=True) if not ring]
+    while True:
+        rings = _merged(rings, joined)
+        sets = outside + rings if n > 1 else [{0}]
+        owners: list[list[int]] = [[] for _ in range(n)]
+        for place, members in enumerate(sets):
+            for atom in members:
+                owners[atom].append(place)
+        weights: dict[tuple[int, int], int] = {}
+        for atom, places in enumerate(owners):
+            if len(places) > 2 and sum(place < len(outside) for place in places) > 1:
+                for place in places:
+                    weights[place, len(sets)] = 1
+                sets.append({atom})
+                places.append(len(sets) - 1)
+            else:
+                for pair in combinations(places, 2):
+                    if pair not in weights:
+                        weights[pair] = len(sets[pair[0]] & sets[pair[1]])
+        edges = _spanning(len(sets), weights)
+        # A spanning tree shares at most this many atoms, and exactly as many where each atom's clusters hang together.
+        if sum(weights[edge] for edge in edges) == sum(len(places) - 1 for places in owners):
+            return sets, edges
+        shared = [0] * n
+        for i, j in edges:
+            for atom in sets[i] & sets[j]:
+                shared[atom] += 1
+        torn = next(atom for atom in range(n) if shared[atom] < len(owners[atom]) - 1)
+        rings = [ring for ring in rings if torn not in ring] + [set().union(*(r for r in rings if torn in r))]
+
+
+def _merged(rings: list[set[int]], joined: set[frozenset[int]]) -> list[set[int]]:
+    """Rings with those merged that share more than a bond."""
+    merged: list[set[int]] = []
+    for ring in rings:
+        ring = set(ring)
+        while True:
+            found = next((k for k, other in enumerate(merged) if _bridged(ring & other, joined)), None)
+            if found is None:
+                break
+            ring |= merged.pop(found)
+        merged.append(ring)
+    return merged
+
+
+def _bridged(shared: set[int], joined: set[frozenset[int]]) -> bool:
+    return len(shared) > 2 or (len(shared) == 2 and frozenset(shared) not in joined)
+
+
+def _spanning(n: int, weights: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
+    """The edges of the heaviest spanning tree; among equals the first."""
+    group = list(range(n))
+    chosen = []
+    for edge in sorted(weights, key=lambda edge: (-weights[edge], edge)):
+        a, b = group[edge[0]], group[edge[1]]
+        if a != b:
+            chosen.append(edge)
+            group = [b if g == a else g for g in group]
+    return chosen
+
+
+def _preorder(edges: Sequence[tuple[int, int]], root: int) -> tuple[list[int], tuple[int, ...]]:
+    """The clusters from the root on, each before all that hangs below it, and the place of each one's parent."""
+    neighbors: dict[int, list[int]] = {root: []}
+    for i, j in edges:
+        neighbors.setdefault(i, []).append(j)
+        neighbors.setdefault(j, []).append(i)
+    order: list[int] = []
+    parents: list[int] = []
+    waiting = [(root, -1, -1)]
+    while waiting:
+        place, came_from, parent = waiting.pop()
+        parents.append(parent)
+        order.append(place)
+        below = sorted((k for k in neighbors[place] if k != came_from), reverse=True)
+        waiting += [(k, place, len(order) - 1) for k in below]
+    return order, tuple(parents)
+
+
+def _labeled(
+    atoms: Sequence[int], kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]
+) -> tuple[str, tuple[int, ...]]:
+    """The label of a cluster, and its atoms in the order of the label."""
+    places = {atom: k for k, atom in enumerate(atoms)}
+    own = tuple((places[i], places[j], order) for i, j, order in bonds if i in places and j in places)
+    label, order = _written(tuple(kinds[atom] for atom in atoms), own)
+    return label, tuple(atoms[k] for k in order)
+
+
+@lru_cache(maxsize=1 << 16)
+def _written(kinds: tuple[int, ...], bonds: tuple[tuple[int, int, int], ...]) -> tuple[str, tuple[int, ...]]:
+    """Canonical SMILES of a cluster, and the order in which it names the atoms."""
+    molecule = molecule_of(kinds, bonds)
+    molecule.UpdatePropertyCache(strict=False)
+    Chem.FastFindRings(molecule)
+    text = Chem.MolToSmiles(molecule, canonical=True)
+    return text, tuple(molecule.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"])

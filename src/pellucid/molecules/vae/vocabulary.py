@@ -1,0 +1,131 @@
+"""The vocabulary: the labels of all clusters that a model knows, kept as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, final
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.molecules.vae.trees import Template, capacity, template
+
+
+class Templates(NamedTuple):
+    """The atoms and bonds of all labels, one after the other, as the compiled kernel reads them."""
+
+    offsets: np.ndarray
+    """(V + 1,) label v has the atoms offsets[v] .. offsets[v + 1] - 1."""
+    kinds: np.ndarray
+    colors: np.ndarray
+    """Atoms of a label that a symmetry exchanges have the same color."""
+    used: np.ndarray
+    """The sum of each atom's bond orders."""
+    capacities: np.ndarray
+    """The most that this sum may be."""
+    squares: np.ndarray
+    """(V,) where each label's matrix of bond orders begins."""
+    adjacency: np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Vocabulary:
+    """Labels of clusters with the number of times that each was seen, the most frequent first."""
+
+    counts: Mapping[str, int]
+    labels: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.counts, key=lambda label: (-self.counts[label], label))
+        if not ordered:
+            raise InputError("A vocabulary must have labels. Got none; build it from molecules.")
+        object.__setattr__(self, "labels", tuple(ordered))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} labels: {', '.join(self.labels[:5])}, ...)"
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The place of each label."""
+        return {label: place for place, label in enumerate(self.labels)}
+
+    def missing(self, labels: Iterable[str]) -> str | None:
+        """The first of these labels that is not in the vocabulary."""
+        return next((label for label in labels if label not in self.index), None)
+
+    def save(self, path: str | Path) -> None:
+        """Write one line per label: its SMILES, a tab, how often it was seen."""
+        lines = "".join(f"{label}\t{self.counts[label]}\n" for label in self.labels)
+        Path(path).write_text(lines, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Vocabulary:
+        """Read what `save` wrote."""
+        try:
+            rows = [line.split("\t") for line in Path(path).read_text(encoding="utf-8").splitlines()]
+            vocabulary = cls({label: int(count) for label, count in rows})
+            for label in vocabulary.labels:
+                template(label)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"A vocabulary must be a text with a label, a tab and a number on each line. Got {path}: {error}."
+            ) from None
+        return vocabulary
+
+    @cached_property
+    def templates(self) -> Templates:
+        from pellucid.molecules.vae._assembly_kernel import refine
+
+        kinds, colors, used, matrices = [], [], [], []
+        for label in self.labels:
+            found: Template = template(label)
+            size = len(found.kinds)
+            matrix = np.zeros((size, size), dtype=np.int64)
+            for i, j, order in found.bonds:
+                matrix[i, j] = matrix[j, i] = order
+            color = np.array(found.kinds, dtype=np.uint64)
+            bonds = np.array(found.bonds, dtype=np.int64).reshape(-1, 3)
+            refine(color, bonds, np.ones(len(bonds), dtype=bool))
+            kinds.append(found.kinds)
+            colors.append(color)
+            used.append(matrix.sum(0))
+            matrices.append(matrix.ravel())
+        sizes = np.array([len(k) for k in kinds])
+        flat = np.concatenate([np.array(k, dtype=np.int64) for k in kinds])
+        return Templates(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            kinds=flat,
+            colors=np.concatenate(colors),
+            used=np.concatenate(used),
+            capacities=np.array([capacity(int(kind)) for kind in flat], dtype=np.int64),
+            squares=np.concatenate([[0], np.cumsum(sizes**2)])[:-1],
+            adjacency=np.concatenate(matrices),
+        )
+
+    @cached_property
+    def bonds(self) -> np.ndarray:
+        """(directed bonds of all labels, 3): from which atom of its label to which, and the order."""
+        rows = [(*ends, order) for label in self.labels for i, j, order in template(label).bonds
+                for ends in ((i, j), (j, i))]  # fmt: skip
+        return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
+    def bond_offsets(self) -> np.ndarray:
+        """(V + 1,) where each label's bonds begin."""
+        return np.concatenate([[0], np.cumsum([2 * len(template(label).bonds) for label in self.labels])])
+
+    @cached_property
+    def fits(self) -> np.ndarray:
+        """(V, V) whether a cluster of the second label can be attached to one of the first."""
+        from pellucid.molecules.vae._assembly_kernel import fitting
+
+        fits = np.zeros((len(self), len(self)), dtype=bool)
+        fitting(*self.templates, fits)
+        return fits
