@@ -22,9 +22,17 @@ def _mix(a, b):
 
 @njit(nogil=True, cache=True)
 def refine(colors, bonds, present):
-    """Tell atoms apart by everything around them, however far: as many rounds as there are atoms."""
+    """Tell atoms apart by everything around them, however far: until a round tells no more of them apart."""
     n = len(colors)
-    for _ in range(n):
+    known = 0
+    while True:
+        ordered = np.sort(colors)
+        different = 1
+        for i in range(1, n):
+            different += ordered[i] != ordered[i - 1]
+        if different == known:
+            return
+        known = different
         sums = np.zeros(n, dtype=np.uint64)
         for b in range(len(bonds)):
             if present[b]:

@@ -225,7 +225,7 @@ def taught(packed: Packed, vocabulary: Vocabulary) -> Taught:
         expands=torch.from_numpy(expands),
         seen=torch.from_numpy(seen.T.copy()),
         local=local(
-            vocabulary, packed.labels, parents[steps], steps, packed.labels[steps], ways, step, hanging,
+            vocabulary, packed.labels, parents[steps], steps, ways, step, hanging,
             whole.owner.numpy()[steps],
         ),
         truth=torch.from_numpy(np.cumsum(counts) - counts),
@@ -237,7 +237,6 @@ def local(
     labels: np.ndarray,
     parents: np.ndarray,
     children: np.ndarray,
-    child_labels: np.ndarray,
     ways: np.ndarray,
     step: np.ndarray,
     hanging: np.ndarray,
@@ -245,7 +244,7 @@ def local(
 ) -> Local:
     """The small graphs of steps: `parents` and `children` are their nodes, `ways` and `hanging` as from the kernel."""
     offsets, template_kinds = vocabulary.templates.offsets, vocabulary.templates.kinds
-    both = np.stack([labels[parents], child_labels], axis=1).ravel()
+    both = np.stack([labels[parents], labels[children]], axis=1).ravel()
     sizes = offsets[both + 1] - offsets[both]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     source = _spans(offsets[both], sizes)

@@ -40,6 +40,7 @@ _ARRAYS: dict[str, tuple[str, int]] = {
     "sizes": ("u1", 1),
     "members": ("u1", 1),
     "texts": ("u1", 1),
+    "rows": ("<i8", 1),
 }
 # Those that a molecule has several rows of; where its rows end is kept for each.
 _RAGGED = ("atoms", "bonds", "labels", "members", "texts")
@@ -75,6 +76,7 @@ class Corpus:
     """
 
     arrays: Mapping[str, np.ndarray]
+    """As they are on disk; `rows` are the numbers of the rows that the molecules come from, the first being 1."""
     labels: tuple[str, ...]
     """All labels that occur, in the order of their numbers."""
     counts: tuple[int, ...]
@@ -274,11 +276,13 @@ class _Part(NamedTuple):
 
 def _pack(rows: Sequence[tuple[int, str]], largest: int) -> _Part:
     trees: list[JunctionTree] = []
+    kept: list[list[int]] = []
     rejected = []
     with rdBase.BlockLogs():
         for number, text in rows:
             try:
                 trees.append(tree_of(text if isinstance(text, str) else "", largest))
+                kept.append([number])
             except Unusable as reason:
                 rejected.append(Rejection(number, str(text), str(reason)))
     names: dict[str, int] = {}
@@ -290,6 +294,7 @@ def _pack(rows: Sequence[tuple[int, str]], largest: int) -> _Part:
         "sizes": [[len(cluster) for cluster in tree.clusters] for tree in trees],
         "members": [list(chain.from_iterable(tree.clusters)) for tree in trees],
         "texts": [np.frombuffer(tree.smiles.encode(), dtype=np.uint8) for tree in trees],
+        "rows": kept,
     }
     arrays = {}
     for name, (kind, width) in _ARRAYS.items():

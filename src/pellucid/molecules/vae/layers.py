@@ -38,7 +38,10 @@ class TreeMessages(nn.Module):
             target, origin = order.target[part] - level.begin, order.origin[part]
             messages, reset = torch.cat(made), torch.cat(resets)
             made, resets = [messages], [reset]
-            h = self.step(given[order.sources[level.begin : level.end]], messages[origin], reset[origin], target)
+            # index_select, whose gradient is a plain sum, rather than indexing, whose gradient is slow
+            sources = order.sources[level.begin : level.end]
+            arrived, gates = messages.index_select(0, origin), reset.index_select(0, origin)
+            h = self.step(given.index_select(0, sources), arrived, gates, target)
             made.append(h)
             resets.append(self.reset(h))
         return torch.cat(made)
@@ -50,7 +53,7 @@ class TreeMessages(nn.Module):
         """
         w_r, w_z, w = given.chunk(3, dim=1)
         total = sums(arrived, target, len(given))
-        kept = sums(torch.sigmoid(w_r[target] + reset) * arrived, target, len(given))
+        kept = sums(torch.sigmoid(w_r.index_select(0, target) + reset) * arrived, target, len(given))
         z = torch.sigmoid(w_z + self.update(total))
         return (1 - z) * total + z * torch.tanh(w + self.fresh(kept))
 
@@ -80,20 +83,20 @@ class Attachments(nn.Module):
     def forward(self, local: Local, t: Tensor, z: Tensor) -> Tensor:
         """(W,) of all ways, given t (T, width) of the clusters and the latent z (B, latent) of the molecules."""
         first = self.element((local.kinds // 16).clamp(max=ELEMENTS - 1)) + self.charge(local.kinds % 16)
-        first = first + self.side(local.child.long()) + self.cluster(t)[local.nodes]
+        first = first + self.side(local.child.long()) + self.cluster(t).index_select(0, local.nodes)
         atom, cluster = local.hanging
-        first = first + sums(self.hang(t)[cluster], atom, len(first))
+        first = first + sums(self.hang(t).index_select(0, cluster), atom, len(first))
         h = torch.relu(first)
         source, target = local.bonds
         order = self.order(local.orders)
         for _ in range(3):
-            h = torch.relu(first + self.message(sums(h[source] + order, target, len(h))))
+            h = torch.relu(first + self.message(sums(h.index_select(0, source) + order, target, len(h))))
         p, c, q, d = local.ways.T
-        pairs = self.pair(torch.cat([h[p], h[c]], dim=1))
+        pairs = self.pair(torch.cat([h.index_select(0, p), h.index_select(0, c)], dim=1))
         two = q >= 0
         second = self.pair(torch.cat([h[q[two]], h[d[two]]], dim=1))
         pairs = pairs.index_add(0, two.nonzero().flatten(), second)
-        scores: Tensor = self.score(torch.relu(pairs + self.latent(z)[local.owner][local.step]))
+        scores: Tensor = self.score(torch.relu(pairs + self.latent(z).index_select(0, local.owner[local.step])))
         return scores.squeeze(1)
 
 

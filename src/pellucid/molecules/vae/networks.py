@@ -128,15 +128,15 @@ class TreeAutoencoder(nn.Module):
         up = self.telling(x, trees.up)
         messages = self.telling(x, batch.down, up)
         visit, message = batch.seen
-        arrived = sums(messages[message], visit, len(batch.visits))
+        arrived = sums(messages.index_select(0, message), visit, len(batch.visits))
         owner = trees.owner[batch.visits]
-        logits = self.topology(torch.cat([x[batch.visits], arrived, z[owner]], dim=1)).squeeze(1)
+        logits = self.topology(torch.cat([x.index_select(0, batch.visits), arrived, z.index_select(0, owner)], dim=1)).squeeze(1)
         costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
         # Labels: the roots know nothing but z, the others the message that leads to them.
         down = messages[len(up) :]
         whose = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.reached]])
         told = torch.cat([trees.labels[trees.roots], trees.labels[batch.reached]])
-        hidden = torch.cat([torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z[whose]], dim=1)
+        hidden = torch.cat([torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z.index_select(0, whose)], dim=1)
         chances = self.label(hidden)
         allowed = self.fits[trees.labels[batch.parents[batch.reached]]]
         allowed = torch.cat([allowed.new_ones(len(trees), allowed.shape[1]), allowed])

@@ -97,20 +97,19 @@ def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
 
 def tree_of(smiles: str, largest: int = LARGEST) -> JunctionTree:
     """`decompose` for many: what cannot be used raises `Unusable` with the reason alone."""
-    text = _plain(smiles, largest)
-    molecule = Chem.MolFromSmiles(text)  # anew, so that numbers and Kekulé form depend on the molecule alone
-    aromatic = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
-    atoms = np.array(
-        [(a.GetAtomicNum(), a.GetFormalCharge() + _NEUTRAL, a.GetTotalNumHs(), a.GetIsAromatic())
-         for a in molecule.GetAtoms()], dtype=np.uint8
-    )  # fmt: skip
+    text, molecule = _plain(smiles, largest)
+    # Lists, as going through RDKit's own sequences is slow.
+    own_atoms, own_bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
+    aromatic = [bond.GetIsAromatic() for bond in own_bonds]
+    fields = [(a.GetAtomicNum(), a.GetFormalCharge() + _NEUTRAL, a.GetTotalNumHs(), a.GetIsAromatic())
+              for a in own_atoms]  # fmt: skip
     # Without clearing the flags, RDKit fails on some molecules when their parts are written.
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     rings = [set(ring) for ring in molecule.GetRingInfo().AtomRings()]
-    kinds = [kind_of(a) for a in molecule.GetAtoms()]
-    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in molecule.GetBonds()]
-    ringed = [b.IsInRing() for b in molecule.GetBonds()]
-    _require_usual(atoms, kinds, bonds)
+    kinds = [16 * element + charge for element, charge, _, _ in fields]
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in own_bonds]
+    ringed = [b.IsInRing() for b in own_bonds] if rings else [False] * len(bonds)
+    _require_usual([hydrogens for _, _, hydrogens, _ in fields], kinds, bonds)
     sets, edges = _clusters(len(kinds), bonds, ringed, rings)
     order, parents = _preorder(edges, next(i for i, members in enumerate(sets) if 0 in members))
     labels, clusters = [], []
@@ -120,7 +119,7 @@ def tree_of(smiles: str, largest: int = LARGEST) -> JunctionTree:
         clusters.append(members)
     codes = [(i, j, o + 4 * a + 8 * r) for (i, j, o), a, r in zip(bonds, aromatic, ringed, strict=True)]
     return JunctionTree(
-        smiles=text, atoms=atoms, bonds=np.array(codes, dtype=np.uint8).reshape(-1, 3),
+        smiles=text, atoms=np.array(fields, dtype=np.uint8), bonds=np.array(codes, dtype=np.uint8).reshape(-1, 3),
         labels=tuple(labels), clusters=tuple(clusters), parents=parents,
     )  # fmt: skip
 
@@ -176,8 +175,11 @@ def capacity(kind: int) -> int:
     return max(valences(kind), default=0)
 
 
-def _plain(smiles: str, largest: int) -> str:
-    """Canonical SMILES without stereochemistry."""
+def _plain(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
+    """Canonical SMILES without stereochemistry, and the molecule with its atoms in this order.
+
+    Numbers of atoms and the Kekulé form then depend on the molecule alone.
+    """
     text = smiles.strip()
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(text) if text else None
@@ -187,17 +189,18 @@ def _plain(smiles: str, largest: int) -> str:
         raise Unusable("several parts that are not bonded to each other")
     if molecule.GetNumAtoms() > largest:
         raise Unusable(f"{molecule.GetNumAtoms()} heavy atoms, of which {largest} are allowed")
-    for atom in molecule.GetAtoms():
+    for atom in molecule.GetAtoms() if "[" in text or "*" in text else ():
         if atom.GetAtomicNum() < 2:
             raise Unusable("a hydrogen written as an atom" if atom.GetAtomicNum() else "an atom that may be any")
         if atom.GetIsotope() or atom.GetNumRadicalElectrons():
             raise Unusable("an isotope" if atom.GetIsotope() else "a radical")
         if abs(atom.GetFormalCharge()) >= _NEUTRAL:
             raise Unusable(f"a charge of {atom.GetFormalCharge()}")
-    return str(Chem.MolToSmiles(molecule, isomericSmiles=False))
+    plain = str(Chem.MolToSmiles(molecule, isomericSmiles=False))
+    return plain, molecule if plain == text else Chem.MolFromSmiles(plain)
 
 
-def _require_usual(atoms: np.ndarray, kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]) -> None:
+def _require_usual(hydrogens: Sequence[int], kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]) -> None:
     """Hydrogens are not part of clusters: they must follow from the bonds, and bonds must be of known orders."""
     used = [0] * len(kinds)
     for i, j, order in bonds:
@@ -205,11 +208,16 @@ def _require_usual(atoms: np.ndarray, kinds: Sequence[int], bonds: Sequence[tupl
             raise Unusable("a bond that is not single, double, triple or aromatic")
         used[i] += order
         used[j] += order
-    for kind, total, hydrogens in zip(kinds, used, atoms[:, 2].tolist(), strict=True):
-        fitting = [v for v in valences(kind) if v >= total]
-        if not fitting or fitting[0] - total != hydrogens:
+    for kind, total, own in zip(kinds, used, hydrogens, strict=True):
+        if _expected(kind, total) != own:
             symbol = Chem.GetPeriodicTable().GetElementSymbol(kind // 16)
-            raise Unusable(f"{symbol} with {total} bonds and {hydrogens} hydrogens, an unusual valence")
+            raise Unusable(f"{symbol} with {total} bonds and {own} hydrogens, an unusual valence")
+
+
+@lru_cache(maxsize=4096)
+def _expected(kind: int, total: int) -> int:
+    """The hydrogens of an atom that has so many bonds; -1 if it cannot have so many."""
+    return next((v - total for v in valences(kind) if v >= total), -1)
 
 
 # -- clusters ------------------------------------------------------------------------------------------------------
@@ -304,7 +312,7 @@ def _labeled(
 ) -> tuple[str, tuple[int, ...]]:
     """The label of a cluster, and its atoms in the order of the label."""
     places = {atom: k for k, atom in enumerate(atoms)}
-    own = tuple((places[i], places[j], order) for i, j, order in bonds if i in places and j in places)
+    own = tuple([(places[i], places[j], order) for i, j, order in bonds if i in places and j in places])
     label, order = _written(tuple(kinds[atom] for atom in atoms), own)
     return label, tuple(atoms[k] for k in order)
 
