@@ -213,6 +213,11 @@ class Corpus:
         owners = np.searchsorted(self.arrays["labels_ends"], np.flatnonzero(np.isin(self.arrays["labels"], numbers)), "right")
         return np.delete(np.arange(len(self)), np.unique(owners)), missing
 
+    def unknown_label(self, i: int, vocabulary: Vocabulary) -> str:
+        """The first label of molecule i that is not in the vocabulary."""
+        numbers, _ = self._rows("labels", np.array([i]))
+        return next(self.labels[n] for n in numbers.tolist() if self.labels[n] not in vocabulary.index)
+
     def packed(self, index: Sequence[int] | np.ndarray, vocabulary: Vocabulary) -> Packed:
         """These molecules, read from disk."""
         places = np.asarray(_checks.indices(index, "index"))

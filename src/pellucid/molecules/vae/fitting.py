@@ -1,0 +1,116 @@
+"""What one run of `JunctionTreeVAE.fit` looks at, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.games import Game
+from pellucid.molecules.fingerprints import Fingerprints
+from pellucid.molecules.play import draw
+from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
+from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.neighborhoods import Neighborhoods
+
+if TYPE_CHECKING:
+    from pellucid.molecules.vae.networks import TreeAutoencoder
+
+
+class Round(NamedTuple):
+    """The neighborhoods that play in one step."""
+
+    members: Encoded
+    x: Tensor
+    """(N, P) their fingerprints."""
+    hoods: Neighborhoods
+
+
+class Batch(NamedTuple):
+    """What one step looks at."""
+
+    molecules: Taught
+    noise: Tensor
+    kl_weight: float
+    round: Round | None
+    watched: bool = False
+
+
+@final
+class Fitting:
+    """Batches and losses of one run.
+
+    Parameters
+    ----------
+    corpus, learned, watched : the molecules, and the places of those to learn from and to validate on.
+    game, places : the game and the neighborhoods in which it is played; None without one.
+    share : neighborhoods that play in a step, per molecule in the batch.
+    members : of a neighborhood, chosen at random, take part.
+    warm : over so many steps the weight of the KL term rises from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        network: TreeAutoencoder,
+        vocabulary: Vocabulary,
+        corpus: Corpus,
+        learned: np.ndarray,
+        watched: np.ndarray,
+        *,
+        game: Game | None,
+        places: Places | None,
+        share: float,
+        members: int,
+        warm: int,
+        done: Callable[[], int],
+    ) -> None:
+        self.network, self.vocabulary, self.corpus = network, vocabulary, corpus
+        self.learned, self.watched = learned, watched
+        self.game, self.places = game, places
+        self.share, self.members, self.warm, self.done = share, members, warm, done
+
+    def take(self, chosen: Tensor, generator: torch.Generator) -> Batch:
+        """A batch to learn from."""
+        weight = min(self.done() / self.warm, 1.0) if self.warm else 1.0
+        batch = self._molecules(self.learned[chosen.numpy()], generator, weight)
+        if self.places is None:
+            return batch
+        hoods = self.places.hoods
+        playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.share * len(chosen)), 1)]
+        drawn = draw(playing, hoods, share=1.0, members=self.members, generator=generator)
+        where = torch.cat([drawn.labeled, drawn.others]).numpy()
+        members = encoded(self.places.packed(where))
+        x = Fingerprints(self.places.fingerprints.words[where]).dense()
+        return batch._replace(round=Round(members, x, drawn.hoods))
+
+    def take_watched(self, chosen: Tensor, generator: torch.Generator) -> Batch:
+        """A batch to validate on: the same noise in every epoch."""
+        return self._molecules(self.watched[chosen.numpy()], generator, 1.0)._replace(watched=True)
+
+    def _molecules(self, places: np.ndarray, generator: torch.Generator, weight: float) -> Batch:
+        batch = taught(self.corpus.packed(places, self.vocabulary), self.vocabulary)
+        noise = torch.randn(len(batch), 2 * self.network.latent, generator=generator)
+        return Batch(batch, noise, weight, None)
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor]:
+        """The terms of a batch's loss; in validation the negative ELBO alone."""
+        device = self.network.fits.device
+        posterior, parts = self.network(batch.molecules.to(device), batch.noise.to(device))
+        divergence = posterior.divergence()
+        terms = {name: value.mean() for name, value in parts._asdict().items()}
+        terms |= {"kl": divergence.mean(), "elbo": (parts.total() - divergence).mean()}
+        if batch.watched:
+            return {"loss": -terms["elbo"], **terms}
+        loss = (batch.kl_weight * divergence - parts.total()).mean()
+        terms["kl_weight"] = torch.tensor(batch.kl_weight)
+        if batch.round is not None and self.game is not None:
+            # Trees are grown on the CPU, wherever the network is.
+            f = self.network.encode(batch.round.members.to(device)).joined().cpu()
+            terms["penalty"] = self.game(f, batch.round.x, batch.round.hoods.to("cpu")).penalty
+            loss = loss + terms["penalty"].to(device)
+        return {"loss": loss, **terms}

@@ -1,0 +1,480 @@
+"""A junction-tree variational autoencoder whose encoder can be read, around every molecule, as a small tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks, storage
+from pellucid.deviations import gaussian_kl
+from pellucid.errors import InputError
+from pellucid.games import AsymmetricGame, Game, SymmetricGame
+from pellucid.molecules._inputs import whole_delta
+from pellucid.molecules.analogs import Groups
+from pellucid.molecules.explanation import Explanation, bit_names, explain
+from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.neighborhoods import Similar, Surroundings
+from pellucid.molecules.table import Rejection, canonicals, counted
+from pellucid.molecules.tasks import Task
+from pellucid.molecules.vae.batches import encoded, taught
+from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.fitting import Fitting
+from pellucid.molecules.vae.generation import decode
+from pellucid.molecules.vae.networks import Posterior, TreeAutoencoder
+from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.scores import Elbo, EncoderScores
+from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.witnesses import TreeFamily, effective_depth
+from pellucid.witnesses.tree import TreeWitnesses
+
+# Molecules that pass through the network at once.
+_PIECE = 256
+# Molecules whose neighborhoods are looked at together when a model is measured.
+_CENTERS = 1000
+
+
+class Encoding(NamedTuple):
+    """Gaussians of N molecules; the first half of the columns describes the tree, the second how it is assembled."""
+
+    mean: np.ndarray
+    """(N, 2 L), NaN for molecules that were skipped."""
+    log_variance: np.ndarray
+    """(N, 2 L)."""
+    rejected: tuple[Rejection, ...] = ()
+    """Molecules that were skipped, with the reason; the first has the row 1."""
+
+
+@final
+@dataclass(kw_only=True, eq=False)
+class JunctionTreeVAE:
+    """A variational autoencoder of molecules: to points of a latent space, and back to molecules that are valid.
+
+    A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder gives
+    q(z | M), independent Gaussians for z = (z_T, z_G); the decoder tells the tree from z_T, cluster by cluster, and
+    attaches the clusters with z_G. Training maximises
+
+        E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over B(M) of D_M,
+        D_M = mean over members M' of KL( sg(g_M(M')) || q(M') )
+
+    where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
+    fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none. The weight of
+    the first KL rises from 0 to 1 over the first part of the training.
+
+    Parameters
+    ----------
+    game : "symmetric", "asymmetric" or None.
+    weight : of the game; 0 is no game.
+    delta : trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
+    similar : who is whose neighbor.
+    centers : molecules learned from, chosen at random, whose neighborhoods play.
+    pool : molecules learned from, chosen at random, among which neighbors are looked for.
+    share : neighborhoods that play in a step, per molecule in its batch.
+    members : of a neighborhood, chosen at random, take part in a step. Explanations and scores always use whole ones.
+    width : of all hidden layers; the paper's is 450.
+    latent : numbers that describe the tree, and as many that describe how it is assembled.
+    depth : rounds of message passing through the graph.
+    warm : the share of the training during which the weight of the KL term rises.
+    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+    patience : stop after so many epochs without a better ELBO on the validation data.
+    seed : of initial weights, order of batches, noise, and all choices at random.
+
+    Attributes
+    ----------
+    vocabulary_ : the labels of clusters that it knows.
+    pool_, groups_ : where neighbors come from.
+    network_ : encoder and decoder.
+    history_ : one record of losses per epoch.
+    rejected_ : rows that were left out, with the reason.
+    """
+
+    game: Literal["symmetric", "asymmetric"] | None = "symmetric"
+    weight: float = 0.1
+    delta: int = 0
+    similar: Similar = field(default_factory=lambda: Similar(groups_per_kind=8, most=100))
+    centers: int = 10_000
+    pool: int = 100_000
+    share: float = 0.0625
+    members: int = 16
+    width: int = 200
+    latent: int = 28
+    depth: int = 3
+    warm: float = 0.3
+    epochs: int = 10
+    batch_size: int = 128
+    learning_rate: float = 2e-3
+    patience: int = 10
+    seed: int = 0
+
+    vocabulary_: Vocabulary = field(init=False, repr=False)
+    pool_: tuple[str, ...] = field(init=False, repr=False)
+    groups_: Groups = field(init=False, repr=False)
+    network_: TreeAutoencoder = field(init=False, repr=False)
+    history_: list[dict[str, float]] = field(init=False, repr=False)
+    rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.game not in (None, "symmetric", "asymmetric"):
+            raise InputError(
+                f'`game` of JunctionTreeVAE must be "symmetric", "asymmetric" or None. Got {self.game!r}.'
+            )
+        if not isinstance(self.similar, Similar):
+            raise InputError(f"`similar` of JunctionTreeVAE must be a Similar. Got {self.similar!r}.")
+        for name in ("centers", "pool", "width", "latent", "depth", "epochs", "batch_size", "patience"):
+            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
+        self.members = _checks.whole(self.members, 3, "members")
+        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
+        for name, low in (("weight", 0), ("share", 1e-9), ("warm", 0), ("learning_rate", 1e-9)):
+            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "JunctionTreeVAE"))
+        if self.warm > 1:
+            raise InputError(f"`warm` of JunctionTreeVAE must be a share of the training. Got {self.warm!r}.")
+        self.delta = whole_delta(self.delta)
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        source: Corpus | str | Path | Iterable[str],
+        *,
+        validation: float = 0.01,
+        on_error: Literal["raise", "skip"] = "skip",
+        folder: str | Path | None = None,
+        resume: bool = False,
+        progress: bool = True,
+        device: str = "auto",
+    ) -> JunctionTreeVAE:
+        """Learn from molecules, however many.
+
+        Parameters
+        ----------
+        source : SMILES, or a text file of them, or what `Corpus.build` made of either.
+        validation : the share of the molecules to hold out, at random, for early stopping; 0 trains all epochs on
+            everything.
+        on_error : "skip" leaves out molecules that cannot be used and lists them in `rejected_`; "raise" refuses them.
+        folder : where checkpoints go, about one a minute; None keeps none.
+        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
+            same model as an uninterrupted one.
+        progress : show progress bars.
+        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        """
+        from pellucid import training
+
+        corpus = source if isinstance(source, Corpus) else Corpus.build(source, progress=progress)
+        if on_error not in ("raise", "skip"):
+            raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
+        if corpus.rejected and on_error == "raise":
+            raise InputError(f"Every row must be a molecule with a junction tree. Got {_listed(corpus.rejected)}.")
+        learned, watched = self._split(len(corpus), validation)
+        vocabulary = corpus.vocabulary()
+        network = self._new_network(vocabulary)
+        chosen = np.random.default_rng(self.seed).permutation(learned)
+        pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen[: self.pool]))
+        groups = self.similar.groups(pool[: self.centers], progress=progress)
+        places = None
+        if self.game is not None:
+            around = self.similar.around(pool[: self.centers], pool, groups, progress=progress)
+            places = Places.of(around, vocabulary, self.similar.fingerprints, progress=progress)
+        batches = training.Batches(lambda c, g: setting.take(c, g), len(learned), size=self.batch_size, seed=self.seed)
+        steps = self.epochs * len(batches)
+        setting = Fitting(
+            network, vocabulary, corpus, learned, watched,
+            game=self.new_game(), places=places, share=self.share, members=self.members, warm=round(self.warm * steps),
+            done=lambda: batches.epoch * len(batches) + batches.position,
+        )  # fmt: skip
+        self.history_ = training.train(
+            network,
+            setting.loss,
+            batches,
+            training.Batches(setting.take_watched, len(watched), size=self.batch_size, seed=None)
+            if len(watched)
+            else None,
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            patience=self.patience,
+            identity={"data": corpus.key(), "validation": validation, **self._settings()},
+            folder=None if folder is None else Path(folder),
+            resume=resume,
+            progress=progress,
+            device=device,
+        )
+        self.vocabulary_, self.network_, self.pool_, self.groups_ = vocabulary, network, pool, groups
+        self.rejected_ = corpus.rejected
+        return self
+
+    def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
+            raise InputError(f"`validation` must be a share in [0, 1). Got {validation!r}; try 0.01.")
+        held = max(round(validation * count), 1) if validation else 0
+        if held >= count:
+            raise InputError(
+                f"There must be molecules left to learn from. Got {counted(count, 'molecule')} that can be used, of "
+                f"which {held} would be held out; give more."
+            )
+        order = np.random.default_rng(self.seed).permutation(count)
+        return np.sort(order[held:]), np.sort(order[:held])
+
+    def _new_network(self, vocabulary: Vocabulary) -> TreeAutoencoder:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
+
+    def new_game(self) -> Game | None:
+        if self.game is None:
+            return None
+        kind = SymmetricGame if self.game == "symmetric" else AsymmetricGame
+        return kind(self.family(), weight=self.weight, deviation=gaussian_kl)
+
+    def family(self, delta: int | None = None) -> TreeFamily:
+        """The trees that are witnesses, or those of another size."""
+        rule = effective_depth(self.delta if delta is None else whole_delta(delta))
+        return TreeFamily(depth=rule, criterion="squared")
+
+    # -- the latent space ----------------------------------------------------------------------------------------
+
+    def encode(
+        self, smiles: str | Iterable[str] | Corpus, *, on_error: Literal["raise", "skip"] = "raise"
+    ) -> Encoding:
+        """q(z | M) of molecules.
+
+        Parameters
+        ----------
+        on_error : "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives
+            them NaN, and lists them in `rejected`.
+        """
+        corpus, known, rows, rejected = self._read(smiles, on_error)
+        total = len(corpus) if isinstance(smiles, Corpus) else rows
+        result = np.full((total, 4 * self.latent), np.nan, dtype=np.float32)
+        places = known if isinstance(smiles, Corpus) else corpus.arrays["rows"][known] - 1
+        result[places] = self._posteriors(corpus, known).numpy()
+        return Encoding(*np.split(result, 2, axis=1), rejected)
+
+    def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
+        """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed. All are valid."""
+        self._fitted()
+        points = torch.as_tensor(np.asarray(z), dtype=torch.float32)
+        if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
+            raise InputError(
+                f"Points must be finite, (N, {2 * self.latent}). Got {tuple(points.shape)}"
+                f"{'' if points.isfinite().all() else ' with NaN or infinity'}; a single one is `z[None]`."
+            )
+        source = None if seed is None else torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+        return [text for part in points.split(_PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
+
+    def reconstruct(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
+        """The molecules that come back from the means of the encodings."""
+        return self.decode(self.encode(smiles).mean)
+
+    def sample(self, count: int, *, seed: int = 0, greedy: bool = False) -> list[str]:
+        """Molecules from the prior.
+
+        Parameters
+        ----------
+        greedy : take what is most likely at every step, rather than a draw.
+        """
+        self._fitted()
+        source = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+        z = torch.randn(_checks.whole(count, 1, "count"), 2 * self.latent, generator=source)
+        return self.decode(z, seed=None if greedy else seed)
+
+    def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
+        """Molecules on the straight line between two encodings, both ends included; the first of equals that follow
+        each other.
+        """
+        mean = self.encode([first, last]).mean
+        along = np.linspace(0, 1, _checks.whole(steps, 2, "steps"))[:, None]
+        found = self.decode((1 - along) * mean[0] + along * mean[1])
+        return [text for k, text in enumerate(found) if not k or text != found[k - 1]]
+
+    def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
+        """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
+        corpus, known, _, _ = self._read(smiles, "raise")
+        return self._elbo(corpus, known, self._posteriors(corpus, known), _checks.whole(draws, 1, "draws"), seed)
+
+    @torch.no_grad()
+    def _posteriors(self, corpus: Corpus, places: np.ndarray) -> Tensor:
+        parts = [
+            self.network_.encode(encoded(corpus.packed(part, self.vocabulary_))).joined()
+            for part in np.array_split(places, max(1, -(-len(places) // _PIECE)))
+        ]
+        return torch.cat(parts)
+
+    @torch.no_grad()
+    def _elbo(self, corpus: Corpus, places: np.ndarray, joined: Tensor, draws: int, seed: int) -> Elbo:
+        """With these posteriors."""
+        source = torch.Generator().manual_seed(seed)
+        posterior = Posterior.split(joined.float())
+        sums = torch.zeros(3, len(places))
+        for _ in range(draws):
+            z = posterior.sample(torch.randn(posterior.mean.shape, generator=source))
+            for begin in range(0, len(places), _PIECE):
+                part = slice(begin, begin + _PIECE)
+                batch = taught(corpus.packed(places[part], self.vocabulary_), self.vocabulary_)
+                sums[:, part] += torch.stack(list(self.network_.reconstruction(batch, z[part])))
+        topology, labels, assembly = (sums / draws).double().numpy()
+        return Elbo(topology=topology, labels=labels, assembly=assembly, kl=posterior.divergence().double().numpy())
+
+    def _read(
+        self, smiles: str | Iterable[str] | Corpus, on_error: Literal["raise", "skip"]
+    ) -> tuple[Corpus, np.ndarray, int, tuple[Rejection, ...]]:
+        """Junction trees, the places of those whose labels are known, the number of rows, and what is left out."""
+        self._fitted()
+        if isinstance(smiles, Corpus):
+            corpus, texts = smiles, []
+        else:
+            texts = [smiles] if isinstance(smiles, str) else list(smiles)
+            corpus = Corpus.of(texts)
+        known, _ = corpus.known(self.vocabulary_)
+        unknown = np.setdiff1d(np.arange(len(corpus)), known)
+        rejected = list(corpus.rejected if texts else ())
+        for i in unknown.tolist():
+            label = corpus.unknown_label(i, self.vocabulary_)
+            rejected.append(Rejection(int(corpus.arrays["rows"][i]), corpus.smiles(i), f"{label!r} is not in the vocabulary"))
+        rejected.sort()
+        if rejected and on_error == "raise":
+            raise InputError(
+                f"Every molecule must have a junction tree of known labels. Got {_listed(rejected)}. Leave these out, "
+                'or pass `on_error="skip"` where it is offered.'
+            )
+        if not len(known):
+            raise InputError("There must be at least one molecule that can be read. Got none.")
+        return corpus, known, len(texts), tuple(rejected)
+
+    # -- witnesses -----------------------------------------------------------------------------------------------
+
+    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> Surroundings:
+        """The neighborhoods of molecules: similar ones among those of the pool, and analogs."""
+        self._fitted()
+        texts = list(dict.fromkeys(canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")))
+        few = len(texts) < 32
+        return self.similar.around(
+            texts, self.pool_, self.groups_, jobs=1 if few else None, progress=progress, cache="none" if few else "default"
+        )
+
+    def witnesses(self, places: Places, *, delta: int | None = None) -> TreeWitnesses:
+        """The trees that follow the encoder in these neighborhoods."""
+        self._fitted()
+        f = self._posteriors(places.corpus, places.index)
+        found = self.family(delta).best_response(places.fingerprints.dense(), f, places.hoods)
+        return found.named(bit_names(self.similar.fingerprints.size), self.names)
+
+    def places(self, around: Surroundings, *, progress: bool = False) -> Places:
+        """Neighborhoods with the members that the encoder can read."""
+        return Places.of(around, self.vocabulary_, self.similar.fingerprints, progress=progress)
+
+    @property
+    def names(self) -> list[str]:
+        """What the outputs of witnesses are called."""
+        parts = [f"{part} {i + 1}" for part in ("tree", "graph") for i in range(self.latent)]
+        return [f"{kind} of {part}" for kind in ("mean", "log-variance") for part in parts]
+
+    def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
+        """The latent representation of one molecule, and the tree of substructures that the encoder follows there."""
+        if not isinstance(smiles, str):
+            raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
+        around = self.surroundings(smiles)
+        places = self.places(around)
+        if not len(places.centers):
+            self._read(smiles, "raise")
+        return explain(self.witnesses(places, delta=delta), _readable(around, places), _AS_IT_IS, self.similar.fingerprints)
+
+    def evaluate(
+        self, smiles: Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0, progress: bool = False
+    ) -> EncoderScores:
+        """The ELBO with the network's posteriors and with those of the local trees, and how far these deviate.
+
+        Parameters
+        ----------
+        draws : of each posterior.
+        """
+        corpus, known, _, rejected = self._read(smiles, "skip")
+        neural, trees, deviations, sizes, leaves = [], [], [], [], []
+        for part in np.array_split(known, max(1, -(-len(known) // _CENTERS))):
+            centers = [corpus.smiles(int(i)) for i in part]
+            places = self.places(self.surroundings(centers, progress=progress), progress=progress)
+            witnesses = self.witnesses(places)
+            here = places.index[places.hoods.centers.numpy()]
+            neural.append(self._elbo(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed))
+            trees.append(self._elbo(places.corpus, here, witnesses.at_centers(), draws, seed))
+            deviations.append(witnesses.deviations(gaussian_kl).numpy())
+            sizes.append(places.hoods.sizes.numpy())
+            nodes = np.diff(witnesses.trees.node_offsets)
+            leaves.append((nodes + 1) // 2)
+        return EncoderScores(
+            neural=_joined(neural),
+            tree=_joined(trees),
+            deviations=np.concatenate(deviations),
+            sizes=np.concatenate(sizes),
+            leaves=np.concatenate(leaves),
+            left_out=len(rejected),
+        )
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise InputError("The model must be trained first. Got an untrained one; call `fit`, or `load` one.")
+
+    # -- on disk -------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model as a folder of plain files: JSON, safetensors, and the vocabulary as text."""
+        self._fitted()
+        content = {
+            "settings": self._settings(),
+            "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
+            "largest_group": self.groups_.largest,
+            "pool": list(self.pool_),
+            "rejected": [list(row) for row in self.rejected_],
+            "history": self.history_,
+        }
+        storage.save(Path(folder), "junction_tree_vae", content, {"network": self.network_.state_dict()})
+        self.vocabulary_.save(Path(folder) / "vocabulary.txt")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> JunctionTreeVAE:
+        """Read what `save` wrote. Nothing in the folder can run code."""
+        content, weights = storage.load(Path(folder), "junction_tree_vae", ("network",))
+        with storage.as_saved(Path(folder)):
+            similar = dict(content["settings"].pop("similar"))
+            morgan = Morgan(**similar.pop("fingerprints"))
+            model = cls(**content["settings"], similar=Similar(fingerprints=morgan, **similar))
+            by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
+            model.groups_ = Groups(by_kind=by_kind, largest=int(content["largest_group"]))
+            model.pool_ = tuple(content["pool"])
+            model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
+            model.history_ = content["history"]
+            model.vocabulary_ = Vocabulary.load(Path(folder) / "vocabulary.txt")
+            model.network_ = model._new_network(model.vocabulary_)
+            model.network_.load_state_dict(weights["network"])
+        model.network_.eval()
+        return model
+
+    def _settings(self) -> dict[str, Any]:
+        """What was given when the model was made, ready for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
+
+
+_AS_IT_IS = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
+
+
+def _listed(rejected: Sequence[Rejection]) -> str:
+    shown = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:5])
+    return f"{len(rejected)} that cannot be read: {shown}{'; ...' if len(rejected) > 5 else ''}"
+
+
+def _readable(around: Surroundings, places: Places) -> Surroundings:
+    """The same neighborhoods with the members that are left."""
+    return Surroundings(
+        points=places.points,
+        hoods=places.hoods,
+        similarity=around.similarity[places.kept],
+        origins=around.origins[places.kept],
+    )
+
+
+def _joined(parts: Sequence[Elbo]) -> Elbo:
+    names = ("topology", "labels", "assembly", "kl")
+    return Elbo(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
