@@ -75,7 +75,9 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         if self.position == len(self):  # the epoch before has come to its end
             self.epoch, self.position = self.epoch + 1, 0
-        generator = torch.Generator().manual_seed((self.seed or 0) * 1_000_003 + self.epoch)
+        # Batches in order are the same in every epoch, random numbers included.
+        fresh = 0 if self.seed is None else self.seed * 1_000_003 + self.epoch
+        generator = torch.Generator().manual_seed(fresh)
         order = torch.arange(self.count) if self.seed is None else self.arrange(generator)
         first = int(torch.randint(2**40, (), generator=generator))
         for batch in order.split(self.size)[self.position :]:

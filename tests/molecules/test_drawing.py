@@ -241,7 +241,7 @@ def test_what_cannot_be_drawn_is_refused():
     for path in (c.path[:-1], c.path[1:], [0, 10**6], [0, 0]):
         with pytest.raises(InputError, match="from the root to a leaf"):
             plot_tree(c.witness, c.found, path=path)
-    for outputs in ([], [1], [-1]):
+    for outputs in ([1], [-1]):
         with pytest.raises(InputError, match="must be some of 0 to 0"):
             plot_tree(c.witness, c.found, outputs=outputs)
     with pytest.raises(InputError, match="valid SMILES. Got 'C1C'"):
@@ -249,3 +249,11 @@ def test_what_cannot_be_drawn_is_refused():
     c.witness.nodes["threshold"][0] = 2.5
     with pytest.raises(InputError, match="must split on bits"):
         plot_tree(c.witness, c.found)
+
+
+def test_leaves_may_show_their_members_alone():
+    c = case(depth=3)
+    written = texts(plot_tree(c.witness, c.found, outputs=[]))
+    leaves = c.witness.nodes["feature"] < 0
+    assert {f"n = {size}" for size in c.witness.nodes["size"][leaves]} <= set(written)
+    assert not {number(v) for v in c.witness.nodes["value"][leaves, 0]} & set(written)

@@ -2,7 +2,7 @@
 
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Change, Explanation, Member
-from pellucid.molecules.files import nav17, read, tox21
+from pellucid.molecules.files import moses, nav17, read, tox21
 from pellucid.molecules.fingerprints import Fingerprints, Hits, Morgan
 from pellucid.molecules.graphs import GraphBatch, Graphs
 from pellucid.molecules.neighborhoods import Neighbor, Similar, Surroundings, neighbors
@@ -31,6 +31,7 @@ __all__ = [
     "Similar",
     "Substructure",
     "Surroundings",
+    "moses",
     "nav17",
     "neighbors",
     "outputs_of",

@@ -58,6 +58,8 @@ class Layout:
         texts, height = [number(v) for v in self.value[self.leaves].flatten()], LINE * (len(self.shown) + 1) + 0.12
         if len(self.shown) == 1:
             width = max(length(text, VALUE, bold=True) for text in texts)
+        elif not self.shown:
+            width = 0.0
         else:
             names = max(length(fit(name, NAME, TEXT), TEXT) for name in self.names)
             width = names + 0.1 + max(length(text, TEXT) for text in texts)

@@ -74,7 +74,8 @@ def plot_tree(
     path : nodes to be marked, from the root to a leaf: `witness.path(fingerprint)`.
     title : text above the tree.
     molecule : SMILES of a molecule, drawn in the upper left corner.
-    outputs : the places of those that leaves show; by default the three that differ most between leaves.
+    outputs : the places of those that leaves show; by default the three that differ most between leaves. With none
+        of them, leaves show their members alone.
     ax : draw here, as large as fits; set the size of the figure first. By default in a figure of its own, whose
         size grows with the tree (`figure.get_size_inches()` tells how large axes should be).
     """
@@ -158,7 +159,7 @@ def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
     count = len(witness.output_names)
     if outputs is not None:
         chosen = [operator.index(k) for k in outputs]
-        if not chosen or not all(0 <= k < count for k in chosen):
+        if not all(0 <= k < count for k in chosen):
             raise InputError(f"`outputs` must be some of 0 to {count - 1}. Got {chosen}.")
         return chosen
     values = witness.nodes["value"][witness.nodes["feature"] < 0]
@@ -281,7 +282,7 @@ def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool)
     items.append(("", "n: members of the neighborhood"))
     if len(tree.shown) == 1:
         items.append(("", f"leaves: {tree.names[0]}"))
-    elif len(tree.shown) < tree.outputs:
+    elif 0 < len(tree.shown) < tree.outputs:
         items.append(("", f"leaves: {len(tree.shown)} of {tree.outputs} outputs"))
     return items
 

@@ -107,6 +107,7 @@ def _cells(path: str | Path) -> tuple[list[str], list[list[str]], list[int], boo
     return header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";"
 
 
+MOSES_ADDRESS = "https://media.githubusercontent.com/media/molecularsets/moses/master/data"
 TOX21_ADDRESS = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/tox21.csv.gz"
 
 
@@ -124,6 +125,23 @@ def tox21() -> Molecules:
             "set PELLUCID_DATA to the folder that holds molecules/tox21.csv."
         )
     return read(path, on_error="skip")
+
+
+def moses(part: Literal["train", "test"] = "train") -> Path:
+    """The file of MOSES (Polykovskiy et al. 2020), 1,584,663 or 176,074 SMILES of ZINC; see `vae.Corpus.build`.
+
+    Read from `molecules/moses_<part>.csv.gz` in `$PELLUCID_DATA` or in the user's cache.
+    """
+    if part not in ("train", "test"):
+        raise InputError(f'`part` of MOSES must be "train" or "test". Got {part!r}.')
+    path = find_data(f"molecules/moses_{part}.csv.gz")
+    if path is None:
+        place = cache_folder() / "molecules" / f"moses_{part}.csv.gz"
+        raise InputError(
+            f"The data of MOSES must be on this computer. Got none: download {MOSES_ADDRESS}/{part}.csv, pack it with "
+            f"gzip as {place}, or set PELLUCID_DATA to the folder that holds molecules/{place.name}."
+        )
+    return path
 
 
 def nav17() -> Molecules:

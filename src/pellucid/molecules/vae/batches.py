@@ -20,7 +20,7 @@ from pellucid.molecules.vae.vocabulary import Vocabulary
 # Numbers of values of each field of an atom: element, charge, hydrogens, aromatic, neighbors.
 ELEMENTS, CHARGES, _HYDROGENS, _NEIGHBORS = 100, 17, 5, 8
 ATOM_FEATURES = ELEMENTS + CHARGES + _HYDROGENS + 2 + _NEIGHBORS
-BOND_FEATURES = 6
+BOND_FEATURES = 5
 
 
 class _Movable:
@@ -185,8 +185,8 @@ def _graphs(packed: Packed) -> GraphBatch:
     fields = ((ELEMENTS, atoms[:, 0]), (CHARGES, atoms[:, 1]), (_HYDROGENS, atoms[:, 2]), (2, atoms[:, 3]))
     columns = [one_hot(v.clamp(max=n - 1), n) for n, v in (*fields, (_NEIGHBORS, degree))]
     codes = torch.from_numpy(packed.bonds[:, 2].astype(np.int64))
-    kind = torch.where((codes & 4) > 0, 3, (codes & 3) - 1)
-    bonds = torch.cat([one_hot(kind, 4), one_hot((codes & 8) >> 3, 2)], dim=1).float()
+    # Kekulé orders too: they say nothing of chemistry, but the decoder has to tell them.
+    bonds = torch.cat([one_hot((codes & 3) - 1, 3), codes[:, None] >> torch.tensor([2, 3]) & 1], dim=1).float()
     forth = 2 * torch.arange(len(codes))
     return GraphBatch(
         V=torch.cat(columns, dim=1).float(),

@@ -52,6 +52,8 @@ class Fitting:
     share : neighborhoods that play in a step, per molecule in the batch.
     members : of a neighborhood, chosen at random, take part.
     warm : over so many steps the weight of the KL term rises from 0 to 1.
+    free : nats of it that cost nothing.
+    done : the number of the present step.
     """
 
     def __init__(
@@ -67,12 +69,14 @@ class Fitting:
         share: float,
         members: int,
         warm: int,
+        free: float,
         done: Callable[[], int],
     ) -> None:
         self.network, self.vocabulary, self.corpus = network, vocabulary, corpus
         self.learned, self.watched = learned, watched
         self.game, self.places = game, places
-        self.share, self.members, self.warm, self.done = share, members, warm, done
+        self.share, self.members = share, members
+        self.warm, self.free, self.done = warm, free, done
 
     def take(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to learn from."""
@@ -106,7 +110,7 @@ class Fitting:
         terms |= {"kl": divergence.mean(), "elbo": (parts.total() - divergence).mean()}
         if batch.watched:
             return {"loss": -terms["elbo"], **terms}
-        loss = (batch.kl_weight * divergence - parts.total()).mean()
+        loss = batch.kl_weight * divergence.mean().clamp(min=self.free) - parts.total().mean()
         terms["kl_weight"] = torch.tensor(batch.kl_weight)
         if batch.round is not None and self.game is not None:
             # Trees are grown on the CPU, wherever the network is.

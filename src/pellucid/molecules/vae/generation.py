@@ -50,7 +50,8 @@ def decode(
 ) -> list[str]:
     """SMILES of the molecules at points z (B, 2 L): at every step what is most likely, or a draw with a generator.
 
-    A cluster that fits nowhere any more is left out, with what hangs on it; all molecules are valid.
+    A cluster that fits nowhere any more, or would make the molecule too large, is left out with what hangs on it.
+    All molecules are valid.
     """
     z = z.to(network.fits.device)
     z_tree, z_graph = z.chunk(2, dim=1)
@@ -127,6 +128,7 @@ def _assemble(
          for parent in tree.parents], dtype=np.int64,
     )  # fmt: skip
     t = _contexts(network, labels, parents)
+    offsets = vocabulary.templates.offsets
     growing = [Growing(vocabulary, tree.labels[0]) for tree in trees]
     # Where the nodes of the trees are among the clusters that have grown, and the other way round.
     grown: list[dict[int, int]] = [{0: 0} for _ in trees]
@@ -137,7 +139,8 @@ def _assemble(
             if node < len(tree.labels) and tree.parents[node] in grown[i]:
                 parent = grown[i][tree.parents[node]]
                 ways = growing[i].ways(parent, tree.labels[node])
-                if len(ways) and growing[i].n_atoms < LARGEST:
+                size = offsets[tree.labels[node] + 1] - offsets[tree.labels[node]]
+                if len(ways) and growing[i].n_atoms + size <= LARGEST:
                     steps.append((i, parent, ways))
         several = [step for step in steps if len(step[2]) > 1]
         chosen: dict[int, int] = {}

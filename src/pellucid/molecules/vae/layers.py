@@ -63,10 +63,13 @@ class Attachments(nn.Module):
     """Scores of the ways in which clusters can be attached.
 
     The atoms v of parent and child get features from their kind, from their cluster in the whole tree (t), and from
-    the clusters that already hang on them; three rounds of messages within the cluster; then, for a way w that makes
-    atom p of the parent and atom c of the child one (two such pairs, where a bond is shared):
+    the clusters that already hang on them; and then from their neighbors w in the cluster, in three rounds:
 
-        score(w) = u . relu(sum over pairs of V [h_p, h_c] + V' z)
+        h_v <- relu(x_v + W sum_w relu(h_w + e_vw))
+
+    A way makes atom p of the parent and atom c of the child one; where a bond is shared there are two such pairs.
+
+        score(way) = u . relu(sum over pairs of V [h_p, h_c] + V' z)
     """
 
     def __init__(self, width: int, latent: int) -> None:
@@ -90,7 +93,8 @@ class Attachments(nn.Module):
         source, target = local.bonds
         order = self.order(local.orders)
         for _ in range(3):
-            h = torch.relu(first + self.message(sums(h.index_select(0, source) + order, target, len(h))))
+            arriving = torch.relu(h.index_select(0, source) + order)
+            h = torch.relu(first + self.message(sums(arriving, target, len(h))))
         p, c, q, d = local.ways.T
         pairs = self.pair(torch.cat([h.index_select(0, p), h.index_select(0, c)], dim=1))
         two = q >= 0

@@ -64,7 +64,8 @@ class JunctionTreeVAE:
 
     where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
     fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none. The weight of
-    the first KL rises from 0 to 1 over the first part of the training.
+    the first KL rises from 0 to 1 over the first part of the training, and its mean over a batch costs nothing below
+    `free`: the decoder is good at guessing, and would otherwise learn to do without z.
 
     Parameters
     ----------
@@ -80,6 +81,8 @@ class JunctionTreeVAE:
     latent : numbers that describe the tree, and as many that describe how it is assembled.
     depth : rounds of message passing through the graph.
     warm : the share of the training during which the weight of the KL term rises.
+    free : nats of KL that cost nothing in training; 0 trains for the bound itself. Bounds that are reported always
+        count all of it.
     epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
     patience : stop after so many epochs without a better ELBO on the validation data.
     seed : of initial weights, order of batches, noise, and all choices at random.
@@ -105,6 +108,7 @@ class JunctionTreeVAE:
     latent: int = 28
     depth: int = 3
     warm: float = 0.3
+    free: float = 10.0
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 2e-3
@@ -129,7 +133,7 @@ class JunctionTreeVAE:
             setattr(self, name, _checks.whole(getattr(self, name), 1, name))
         self.members = _checks.whole(self.members, 3, "members")
         self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
-        for name, low in (("weight", 0), ("share", 1e-9), ("warm", 0), ("learning_rate", 1e-9)):
+        for name, low in (("weight", 0), ("share", 1e-9), ("warm", 0), ("free", 0), ("learning_rate", 1e-9)):
             setattr(self, name, _checks.at_least(getattr(self, name), low, name, "JunctionTreeVAE"))
         if self.warm > 1:
             raise InputError(f"`warm` of JunctionTreeVAE must be a share of the training. Got {self.warm!r}.")
@@ -184,6 +188,7 @@ class JunctionTreeVAE:
         setting = Fitting(
             network, vocabulary, corpus, learned, watched,
             game=self.new_game(), places=places, share=self.share, members=self.members, warm=round(self.warm * steps),
+            free=self.free,
             done=lambda: batches.epoch * len(batches) + batches.position,
         )  # fmt: skip
         self.history_ = training.train(
@@ -376,10 +381,9 @@ class JunctionTreeVAE:
         """The latent representation of one molecule, and the tree of substructures that the encoder follows there."""
         if not isinstance(smiles, str):
             raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
+        self._read(smiles, "raise")
         around = self.surroundings(smiles)
         places = self.places(around)
-        if not len(places.centers):
-            self._read(smiles, "raise")
         return explain(self.witnesses(places, delta=delta), _readable(around, places), _AS_IT_IS, self.similar.fingerprints)
 
     def evaluate(

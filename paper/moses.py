@@ -1,0 +1,198 @@
+"""Representations of molecules (the paper's section 5.3): `python -m paper.moses --size cpu`.
+
+DEEP and the sweep over weights are trained side by side; then each model is measured on the test molecules, and the
+weight is chosen on the validation part. Each cell leaves a report in `paper/moses/<size>/`; Table 4 and Figure 4 are
+made from them by `python -m paper.moses_results`. Repeating an interrupted call goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells
+
+if TYPE_CHECKING:
+    from pellucid.molecules.vae import Corpus, JunctionTreeVAE
+
+REPORTS = ROOT / "paper" / "moses"
+MODELS = ROOT / "out" / "moses"
+_MEASURED = ("test", "reconstructed", "samples", "explained")
+_SWEEPS = ("weights", "tolerance")
+
+
+def train_cells(config: dict[str, Any]) -> list[Cell]:
+    """DEEP, and a GAME for every weight."""
+    shared = {key: value for key, value in config.items() if key not in (*_SWEEPS, *_MEASURED)}
+    named = {"game-" + f"{w:g}": {"game": "symmetric", "weight": w} for w in config["weights"]}
+    kinds: dict[str, dict[str, Any]] = {"deep": {"game": None, "weight": 0.0}, **named}
+    return [{**shared, "name": f"train-{name}", "kind": "train", **settings} for name, settings in kinds.items()]
+
+
+def measure_cells(config: dict[str, Any]) -> list[Cell]:
+    """The same models on the test molecules."""
+    shared = {key: config[key] for key in ("size", "seed", "embedded", *_MEASURED) if key in config}
+    names = ["deep", *(f"game-{w:g}" for w in config["weights"])]
+    return [{**shared, "name": f"test-{name}", "kind": "test", "model": f"train-{name}"} for name in names]
+
+
+def chosen(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> float:
+    """The largest weight whose validation ELBO is within `tolerance` of DEEP's; if none is, the best of them."""
+
+    def bound(name: str) -> float:
+        return -min(float(epoch["validation_loss"]) for epoch in reports[name]["history"])
+
+    deep = bound("train-deep")
+    good = [w for w in config["weights"] if bound(f"train-game-{w:g}") >= deep - config["tolerance"]]
+    weight = max(good) if good else max(config["weights"], key=lambda w: bound(f"train-game-{w:g}"))
+    return float(weight)
+
+
+# -- data ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def corpus(embedded: bool, part: str, count: int) -> Corpus:
+    """Junction trees of the first molecules of a part: MOSES, or the series that comes with RDKit."""
+    from pellucid.molecules import moses, nav17
+    from pellucid.molecules.vae import Corpus
+
+    if not embedded:
+        return Corpus.build(moses(part), limit=count)
+    smiles = nav17().smiles
+    return Corpus.of(smiles[:count] if part == "train" else smiles[::-1][:count])
+
+
+# -- cells ---------------------------------------------------------------------------------------------------------
+
+
+def run(cell: Cell) -> dict[str, Any]:
+    """Train or measure one cell."""
+    import torch
+
+    if cell["kind"] == "train":
+        torch.set_num_threads(1)  # cells run side by side
+        return train(cell)
+    return measure(cell)
+
+
+def train(cell: Cell) -> dict[str, Any]:
+    """DEEP or a GAME, saved."""
+    from pellucid.molecules import Similar
+    from pellucid.molecules.vae import JunctionTreeVAE
+
+    given = corpus(bool(cell.get("embedded")), "train", cell["train"])
+    names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm")
+    training = ("epochs", "batch_size", "learning_rate", "seed")
+    similar = Similar(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
+    model = JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
+    home = MODELS / cell["size"] / cell["name"]
+    start = time.monotonic()
+    model.fit(given, validation=0.02, folder=home / "checkpoints", resume=True, progress=False)
+    seconds = time.monotonic() - start
+    model.save(home / "model")
+    shutil.rmtree(home / "checkpoints")
+    return {
+        "molecules": len(given),
+        "labels": len(given.labels),
+        "left_out": dict(given.reasons),
+        "history": model.history_,
+        "fit_seconds": round(seconds, 1),
+    }
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """What is reported of a saved model."""
+    from rdkit import Chem
+
+    from pellucid.molecules.vae import JunctionTreeVAE
+
+    model = JunctionTreeVAE.load(MODELS / cell["size"] / cell["model"] / "model")
+    embedded = bool(cell.get("embedded"))
+    test = corpus(embedded, "test", cell["test"])
+    scores = model.evaluate(test, seed=cell["seed"], progress=False)
+    known, _ = test.known(model.vocabulary_)
+    some = [test.smiles(int(i)) for i in known[: cell["reconstructed"]]]
+    back = model.reconstruct(some)
+    samples = model.sample(cell["samples"], seed=cell["seed"])
+    valid = [text for text in samples if Chem.MolFromSmiles(text) is not None]
+    learned = set(model.pool_)
+    return {
+        **scores.to_dict(),
+        "deviation_quantiles": np.quantile(scores.deviations, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist(),
+        "reconstruction": float(np.mean([a == b for a, b in zip(some, back, strict=True)])),
+        "validity": len(valid) / len(samples),
+        "uniqueness": len(set(valid)) / len(valid),
+        "novelty": float(np.mean([text not in learned for text in set(valid)])),
+        "first_samples": samples[:10],
+        **scaffolds(model, some[: cell["explained"]]),
+    }
+
+
+def scaffolds(model: JunctionTreeVAE, smiles: list[str]) -> dict[str, Any]:
+    """Where the substructures are on which trees split: in the scaffold, or in the side chains.
+
+    A split is outside if the central atom of its substructure is no atom of the Bemis-Murcko scaffold of the molecule
+    that shows it. For comparison the same share of all substructures of these molecules.
+    """
+    from rdkit import Chem
+
+    splits, atoms, sizes = [], [], []
+    example = None
+    for text in smiles:
+        explanation = model.explain(text)
+        nodes = explanation.witness.nodes["feature"]
+        for bit in nodes[nodes >= 0]:
+            found = explanation.substructures[int(bit)]
+            splits.append(found.atom not in scaffold_atoms(found.molecule))
+        inside = scaffold_atoms(text)
+        atoms += [i not in inside for i in range(Chem.MolFromSmiles(text).GetNumAtoms())]
+        sizes.append(len(explanation.members))
+        if example is None and 20 <= len(explanation.members) <= 60 and inside:
+            example = explanation
+    return {
+        "splits_outside_scaffold": float(np.mean(splits)),
+        "atoms_outside_scaffold": float(np.mean(atoms)),
+        "splits": len(splits),
+        "explained": len(smiles),
+        "median_members": float(np.median(sizes)),
+        "figure4": None if example is None else example.to_dict(),
+    }
+
+
+@lru_cache(maxsize=1 << 16)
+def scaffold_atoms(smiles: str) -> frozenset[int]:
+    """The atoms of the Bemis-Murcko scaffold: rings, and what joins them."""
+    from rdkit import Chem
+
+    molecule = Chem.MolFromSmiles(smiles)
+    left = {atom.GetIdx(): {other.GetIdx() for other in atom.GetNeighbors()} for atom in molecule.GetAtoms()}
+    while ends := [atom for atom, others in left.items() if len(others) < 2]:
+        for atom in ends:
+            for other in left.pop(atom):
+                left[other].discard(atom)
+    return frozenset(left)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="models to train side by side, each on one core")
+    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
+    arguments = parser.parse_args()
+    config = load_config("moses", arguments.size)
+    folder = arguments.out / config["size"]
+    for part in ("train", "test"):  # once, and not in every cell
+        print(corpus(bool(config.get("embedded")), part, config[part]), flush=True)
+    run_cells(train_cells(config), run, folder, arguments.jobs)
+    run_cells(measure_cells(config), run, folder, 1)
+    print(f"chosen on the validation set: weight {chosen(config, read_reports(folder)):g}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from pellucid import InputError
+from pellucid.molecules import nav17
+from pellucid.molecules.vae import Corpus, Vocabulary, decompose
+
+GOOD = list(nav17().smiles[:40])
+ROWS = [*GOOD[:10], "nonsense", "CC.O", *GOOD[10:], "", "[13CH4]"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("pellucid.molecules.vae.corpus.cache_folder", lambda: tmp_path / "cache")
+
+
+def equal(a, b):
+    return all(np.array_equal(a.arrays[name], b.arrays[name]) for name in a.arrays)
+
+
+def test_what_cannot_be_used_is_told_and_the_rest_goes_on():
+    corpus = Corpus.of(ROWS)
+    assert len(corpus) == 40
+    assert [(r.row, r.smiles) for r in corpus.rejected] == [(11, "nonsense"), (12, "CC.O"), (43, ""), (44, "[13CH4]")]
+    assert corpus.reasons == {
+        "not a valid SMILES": 1, "several parts that are not bonded to each other": 1, "no SMILES": 1, "an isotope": 1
+    }  # fmt: skip
+    assert "4 rows left out: 1 not a valid SMILES" in str(corpus)
+    assert corpus.arrays["rows"].tolist() == [*range(1, 11), *range(13, 43)]
+
+
+def test_trees_come_back_as_they_were():
+    corpus = Corpus.of(GOOD)
+    labels = corpus.vocabulary()
+    places = [7, 3, 3, 39]
+    packed = corpus.packed(places, labels)
+    for k, i in enumerate(places):
+        tree = decompose(GOOD[i])
+        atoms, bonds, nodes = (slice(*o[k : k + 2]) for o in (packed.atom_offsets, packed.bond_offsets, packed.node_offsets))
+        assert corpus.smiles(i) == tree.smiles
+        assert np.array_equal(packed.atoms[atoms], tree.atoms)
+        assert np.array_equal(packed.bonds[bonds], tree.bonds)
+        assert tuple(labels.labels[n] for n in packed.labels[nodes]) == tree.labels
+        assert tuple(packed.parents[nodes]) == tree.parents
+        ends = packed.member_offsets[nodes.start : nodes.stop + 1]
+        assert tuple(tuple(packed.members[a:b]) for a, b in zip(ends, ends[1:], strict=False)) == tree.clusters
+
+
+def test_counts_are_those_of_all_trees():
+    counts = Corpus.of(GOOD).vocabulary().counts
+    trees = [decompose(text) for text in GOOD]
+    assert sum(counts.values()) == sum(len(tree) for tree in trees)
+    assert counts["C1=CC=CC=C1"] == sum(tree.labels.count("C1=CC=CC=C1") for tree in trees)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_corpus_on_disk_is_the_one_in_memory(tmp_path, jobs, monkeypatch):
+    monkeypatch.setattr("pellucid.molecules.vae.corpus._CHUNK", 7)
+    built = Corpus.build(ROWS, tmp_path / "here", jobs=jobs, progress=False)
+    assert equal(built, Corpus.of(ROWS))
+    assert isinstance(built.arrays["atoms"], np.memmap)
+    assert (built.labels, built.counts) == (Corpus.of(ROWS).labels, Corpus.of(ROWS).counts)
+    assert [r.row for r in built.rejected] == [11, 12, 43, 44]
+    assert equal(Corpus.open(tmp_path / "here"), built)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "id,SMILES,split\n" + "".join(f"{i},{text},train\n" for i, text in enumerate(GOOD))),
+        ("a.smi", "".join(f"{text} name {i}\n" for i, text in enumerate(GOOD))),
+        ("a.txt", "\n".join(GOOD)),
+        ("a.csv.gz", "SMILES\n" + "\n".join(GOOD) + "\n"),
+    ],
+)
+def test_files_of_smiles(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    corpus = Corpus.build(path, jobs=1, progress=False)
+    assert [corpus.smiles(i) for i in range(len(corpus))] == [decompose(text).smiles for text in GOOD]
+    assert corpus.arrays["rows"][0] == (2 if "csv" in name else 1)  # as lines of the file
+    assert len(Corpus.build(path, limit=5, jobs=1, progress=False)) == 5
+
+
+def test_a_corpus_is_built_once(tmp_path, monkeypatch):
+    first = Corpus.build(GOOD, jobs=1, progress=False)
+    monkeypatch.setattr("pellucid.molecules.vae.corpus._pack", None)
+    again = Corpus.build(GOOD, jobs=1, progress=False)
+    assert again.folder == first.folder
+    assert first.key() == again.key()
+
+
+def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pellucid.molecules.vae.corpus._write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Corpus.build(GOOD, tmp_path / "new" / "here", jobs=1, progress=False)
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_folders_of_something_else_are_refused(tmp_path):
+    Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
+    with pytest.raises(InputError, match="which holds others; choose another place"):
+        Corpus.build(GOOD[:5], tmp_path / "here", jobs=1, progress=False)
+    with pytest.raises(InputError, match="must be a folder that `Corpus.build` wrote"):
+        Corpus.open(tmp_path)
+    with pytest.raises(InputError, match="which is none; correct the path"):
+        Corpus.build(tmp_path / "absent.csv", progress=False)
+
+
+def test_molecules_outside_of_a_vocabulary():
+    corpus = Corpus.of(["CCO", "CC[SiH](C)C", "CCN"])
+    known = Vocabulary({"CC": 1, "CO": 1, "CN": 1})
+    places, missing = corpus.known(known)
+    assert places.tolist() == [0, 2]
+    assert all("Si" in label for label in missing)
+    assert "Si" in corpus.unknown_label(1, known)
+    assert len(corpus.packed(places, known).atom_offsets) == 3
+    with pytest.raises(InputError, match=r"Every cluster must be in the vocabulary. Got 'CC\[SiH\]\(C\)C' with"):
+        corpus.packed([0, 1], known)

@@ -1,0 +1,244 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from rdkit import Chem
+
+from pellucid import InputError
+from pellucid.deviations import gaussian_kl
+from pellucid.molecules import Similar, nav17
+from pellucid.molecules.vae import Corpus, JunctionTreeVAE, decompose
+from pellucid.molecules.vae.batches import encoded
+from pellucid.molecules.vae.fitting import Fitting
+from pellucid.molecules.vae.trees import LARGEST
+from pellucid.molecules.vae.places import Places
+
+SMILES = list(nav17().smiles[:120])
+SETTINGS = {
+    "width": 16, "latent": 4, "epochs": 2, "batch_size": 32, "centers": 30, "pool": 80,
+    "similar": Similar(analogs=False), "share": 0.125, "members": 6,
+}  # fmt: skip
+
+
+def fitted(**settings):
+    return JunctionTreeVAE(**SETTINGS | settings).fit(Corpus.of(SMILES), progress=False)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def weights(model):
+    return torch.cat([value.flatten().double() for value in model.network_.state_dict().values()])
+
+
+def test_training_lowers_the_loss_and_tells_its_terms(model):
+    first, last = model.history_[0], model.history_[-1]
+    assert last["labels"] > first["labels"]
+    assert last["elbo"] == pytest.approx(last["topology"] + last["labels"] + last["assembly"] - last["kl"], abs=1e-3)
+    assert 0 < first["kl_weight"] <= last["kl_weight"] == 1
+    assert {"penalty", "validation_elbo"} <= set(last)
+    assert last["validation_loss"] == pytest.approx(-last["validation_elbo"])
+
+
+def test_a_game_of_none_is_deep():
+    deep, still = fitted(game=None), fitted(weight=0.0)
+    assert torch.equal(weights(deep), weights(still))
+    assert "penalty" not in deep.history_[0]
+    assert not torch.equal(weights(deep), weights(fitted(weight=1.0)))
+
+
+@pytest.mark.parametrize("game", [None, "symmetric", "asymmetric"])
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, game, monkeypatch):
+    whole = fitted(game=game)
+    from pellucid import training
+
+    train = training.train
+    calls = {"count": 0}
+
+    def counted(*arguments, **keywords):
+        loss = arguments[1]
+
+        def stops(batch):
+            calls["count"] += 1
+            if calls["count"] == 6:
+                raise KeyboardInterrupt
+            return loss(batch)
+
+        return train(arguments[0], stops, *arguments[2:], **keywords, checkpoint_seconds=0)
+
+    monkeypatch.setattr(training, "train", counted)
+    again = JunctionTreeVAE(**SETTINGS, game=game)
+    with pytest.raises(KeyboardInterrupt, match="Training was stopped. Go on with"):
+        again.fit(Corpus.of(SMILES), folder=tmp_path, progress=False)
+    again.fit(Corpus.of(SMILES), folder=tmp_path, resume=True, progress=False)
+    assert torch.equal(weights(again), weights(whole))
+    assert again.history_ == whole.history_
+
+
+def test_a_model_comes_back_from_disk(model, tmp_path):
+    model.save(tmp_path)
+    again = JunctionTreeVAE.load(tmp_path)
+    assert torch.equal(weights(again), weights(model))
+    assert again.vocabulary_.labels == model.vocabulary_.labels
+    assert again.sample(3) == model.sample(3)
+    assert np.array_equal(again.encode(SMILES[:3]).mean, model.encode(SMILES[:3]).mean)
+    assert (tmp_path / "vocabulary.txt").read_text().startswith(model.vocabulary_.labels[0] + "\t")
+    (tmp_path / "vocabulary.txt").write_text("CC\t1\n")
+    with pytest.raises(InputError, match="as they were saved"):
+        JunctionTreeVAE.load(tmp_path)
+
+
+def test_samples_are_valid(model):
+    for greedy in (False, True):
+        for text in model.sample(50, seed=1, greedy=greedy):
+            assert Chem.MolToSmiles(Chem.MolFromSmiles(text)) == text
+            assert len(decompose(text).atoms) <= LARGEST
+
+
+def test_latent_space(model):
+    encoding = model.encode(SMILES[:4])
+    assert encoding.mean.shape == encoding.log_variance.shape == (4, 8)
+    assert (encoding.log_variance < 0).all()
+    assert model.reconstruct(SMILES[:4]) == model.decode(encoding.mean)
+    along = model.interpolate(SMILES[0], SMILES[50], steps=5)
+    assert along[0] == model.reconstruct(SMILES[0])[0]
+    assert along[-1] == model.reconstruct(SMILES[50])[0]
+    assert all(a != b for a, b in zip(along, along[1:], strict=False))
+    assert np.array_equal(model.encode(Corpus.of(SMILES[:4])).mean, encoding.mean)
+
+
+def test_molecules_that_cannot_be_read_are_told(model):
+    given = [SMILES[0], "nonsense", "C[Si](C)(C)C", "CC.O", SMILES[1]]
+    encoding = model.encode(given, on_error="skip")
+    assert [r.row for r in encoding.rejected] == [2, 3, 4]
+    assert [r.reason.split(" ")[-2:] for r in encoding.rejected][1] == ["the", "vocabulary"]
+    assert np.isnan(encoding.mean).all(1).tolist() == [False, True, True, True, False]
+    assert np.array_equal(encoding.mean[[0, 4]], model.encode(SMILES[:2]).mean)
+    with pytest.raises(InputError, match=r"3 that cannot be read: row 2 \('nonsense'\): not a valid SMILES; row 3"):
+        model.encode(given)
+
+
+def test_bounds_are_means_over_draws(model):
+    one = [model.elbo(SMILES[:5], draws=1, seed=s) for s in (0, 1)]
+    assert len(one[0]) == 5
+    assert one[0].values == pytest.approx(one[0].topology + one[0].labels + one[0].assembly - one[0].kl)
+    assert not np.array_equal(one[0].labels, one[1].labels)
+    assert np.array_equal(one[0].kl, one[1].kl)
+    many = model.elbo(SMILES[:5], draws=50)
+    assert many.mean == pytest.approx(one[0].mean, abs=3)
+    assert str(many).startswith(f"ELBO {many.mean:.2f} over 5 molecules = topology")
+
+
+def test_scores_are_those_of_the_definitions(model):
+    test = list(nav17().smiles[130:140])
+    scores = model.evaluate(test, seed=3)
+    places = model.places(model.surroundings(test))
+    witnesses = model.witnesses(places)
+    f = torch.from_numpy(np.concatenate(model.encode(list(places.points))[:2], axis=1))
+    for i in range(len(test)):
+        where = places.hoods.members_of(i)
+        g = torch.stack([witnesses[i].predict(places.fingerprints.dense()[m][None])[0] for m in where]).float()
+        assert scores.deviations[i] == pytest.approx(gaussian_kl(f[where], g).mean().item(), rel=1e-4)
+    assert scores.neural.values == pytest.approx(model.elbo(test, seed=3).values, abs=1e-4)
+    # With the trees' posteriors: the divergence by hand.
+    centers = witnesses.at_centers()
+    mean, log_variance = centers.chunk(2, dim=1)
+    kl = 0.5 * (mean.square() + log_variance.exp() - log_variance - 1).sum(1)
+    assert scores.tree.kl == pytest.approx(kl.numpy(), rel=1e-4)
+    assert scores.to_dict()["molecules"] == len(test)
+
+
+def test_the_encoder_pays_for_its_deviation(model):
+    corpus, labels = Corpus.of(SMILES), model.vocabulary_
+    around = model.similar.around(model.pool_[:30], model.pool_, model.groups_, progress=False)
+    places = Places.of(around, labels, model.similar.fingerprints)
+    setting = Fitting(
+        model.network_, labels, corpus, np.arange(120), np.arange(0), game=model.new_game(), places=places, share=0.5,
+        members=5, warm=0, free=0.0, done=lambda: 1,
+    )  # fmt: skip
+    batch = setting.take(torch.arange(8), torch.Generator().manual_seed(0))
+    assert len(batch.round.hoods) == 4
+    assert batch.round.hoods.sizes.max() <= 5
+    terms = setting.loss(batch)
+    f = model.network_.encode(batch.round.members).joined()
+    trees = model.family().best_response(batch.round.x, f.detach(), batch.round.hoods)
+    expected = [
+        gaussian_kl(f[batch.round.hoods.members_of(i)], trees.at_members()[a:b]).mean()
+        for i, (a, b) in enumerate(zip(*[batch.round.hoods.offsets[k:].tolist() for k in (0, 1)], strict=False))
+    ]
+    assert terms["penalty"].item() == pytest.approx(model.weight * torch.stack(expected).mean().item(), rel=1e-5)
+    assert terms["loss"].item() == pytest.approx((terms["penalty"] - terms["elbo"]).item(), rel=1e-5)
+
+
+def test_free_nats_cost_nothing(model):
+    corpus = Corpus.of(SMILES)
+    common = {"game": None, "places": None, "share": 1.0, "members": 5, "warm": 10, "done": lambda: 5}
+    losses = []
+    for free in (0.0, 1e6):
+        setting = Fitting(model.network_, model.vocabulary_, corpus, np.arange(120), np.arange(0), free=free, **common)
+        terms = setting.loss(setting.take(torch.arange(8), torch.Generator().manual_seed(0)))
+        told = terms["topology"] + terms["labels"] + terms["assembly"]
+        losses.append(terms["loss"] + told)
+        assert terms["kl_weight"].item() == 0.5
+    assert losses[0].item() == pytest.approx(0.5 * terms["kl"].item(), rel=1e-4)
+    assert losses[1].item() == pytest.approx(0.5e6)
+
+
+def test_members_that_cannot_be_read_leave_their_neighborhoods(model):
+    around = model.surroundings(SMILES[:5])
+    texts = list(around.points)
+    texts[7] = "C[Si](C)(C)C"
+    places = Places.of(replace(around, points=tuple(texts)), model.vocabulary_, model.similar.fingerprints)
+    assert places.hoods.n_points == len(texts) - 1
+    assert places.hoods.sizes.sum() == len(places.kept) == int((around.hoods.members != 7).sum())
+    for i in range(5):
+        before = [texts[m] for m in around.hoods.members_of(i).tolist() if m != 7]
+        assert [places.points[m] for m in places.hoods.members_of(i).tolist()] == before
+    packed = places.packed(np.array([0, 8]))
+    mean = model.network_.encode(encoded(packed)).mean.detach().numpy()
+    assert mean == pytest.approx(model.encode([places.points[0], places.points[8]]).mean, abs=1e-6)
+
+
+def test_explanations_are_trees_over_substructures(model):
+    explanation = model.explain(SMILES[3])
+    encoding = model.encode(SMILES[3])
+    assert explanation.prediction == pytest.approx(np.concatenate(encoding[:2], axis=1)[0], abs=1e-5)
+    assert explanation.targets[0] == "mean of tree 1"
+    assert explanation.targets[-1] == "log-variance of graph 4"
+    assert len(explanation.members) == len(model.surroundings(SMILES[3]).points)
+    with pytest.raises(InputError, match="is not in the vocabulary"):
+        model.explain("C[Si](C)(C)C")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game": "uniform"}, '"symmetric", "asymmetric" or None'),
+        ({"similar": 0.6}, "must be a Similar"),
+        ({"width": 0}, "width"),
+        ({"warm": 1.5}, "must be a share of the training"),
+        ({"weight": -1}, "weight"),
+        ({"free": -1}, "free"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(InputError, match=message):
+        JunctionTreeVAE(**settings)
+
+
+def test_use_is_checked(model):
+    with pytest.raises(InputError, match="must be trained first"):
+        JunctionTreeVAE().sample(1)
+    with pytest.raises(InputError, match=r"\(N, 8\). Got \(8,\); a single one is `z\[None\]`"):
+        model.decode(np.zeros(8))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        model.decode(np.full((1, 8), np.nan))
+    with pytest.raises(InputError, match="2 rows|1 that cannot be read"):
+        JunctionTreeVAE(**SETTINGS).fit([*SMILES[:5], "nonsense"], on_error="raise", progress=False)
+    with pytest.raises(InputError, match="must be molecules left to learn from"):
+        JunctionTreeVAE(**SETTINGS).fit(Corpus.of(SMILES[:1]), progress=False)
+    with pytest.raises(InputError, match="One molecule is explained at a time"):
+        model.explain(SMILES[:2])
