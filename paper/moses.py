@@ -1,8 +1,8 @@
 """Representations of molecules (the paper's section 5.3): `python -m paper.moses --size cpu`.
 
-DEEP and the sweep over weights are trained side by side; then each model is measured on the test molecules, and the
-weight is chosen on the validation part. Each cell leaves a report in `paper/moses/<size>/`; Table 4 and Figure 4 are
-made from them by `python -m paper.moses_results`. Repeating an interrupted call goes on where it stopped.
+DEEP and the sweep over weights are trained side by side; the weight is chosen on the validation part, and DEEP and
+the chosen GAME are measured on the test molecules. Each cell leaves a report in `paper/moses/<size>/`; Table 4 and
+Figure 4 are made from them by `python -m paper.moses_results`. Repeating an interrupted call goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 REPORTS = ROOT / "paper" / "moses"
 MODELS = ROOT / "out" / "moses"
 _MEASURED = ("test", "reconstructed", "samples", "explained")
-_SWEEPS = ("weights", "tolerance")
+_SWEEPS = ("weights", "tolerance", "reassembled")
+
+
+def tree_cell(config: dict[str, Any]) -> Cell:
+    """How fast molecules become junction trees, and whether they come back from them."""
+    shared: dict[str, Any] = {key: config[key] for key in ("size", "embedded", "reassembled") if key in config}
+    return {**shared, "name": "trees", "kind": "trees"}
 
 
 def train_cells(config: dict[str, Any]) -> list[Cell]:
@@ -34,10 +40,10 @@ def train_cells(config: dict[str, Any]) -> list[Cell]:
     return [{**shared, "name": f"train-{name}", "kind": "train", **settings} for name, settings in kinds.items()]
 
 
-def measure_cells(config: dict[str, Any]) -> list[Cell]:
-    """The same models on the test molecules."""
+def measure_cells(config: dict[str, Any], weight: float) -> list[Cell]:
+    """DEEP and the GAME that was chosen, on the test molecules."""
     shared = {key: config[key] for key in ("size", "seed", "embedded", *_MEASURED) if key in config}
-    names = ["deep", *(f"game-{w:g}" for w in config["weights"])]
+    names = ["deep", f"game-{weight:g}"]
     return [{**shared, "name": f"test-{name}", "kind": "test", "model": f"train-{name}"} for name in names]
 
 
@@ -57,7 +63,7 @@ def chosen(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> float:
 
 
 @lru_cache(maxsize=2)
-def corpus(embedded: bool, part: str, count: int) -> Corpus:
+def corpus(embedded: bool, part: Literal["train", "test"], count: int) -> Corpus:
     """Junction trees of the first molecules of a part: MOSES, or the series that comes with RDKit."""
     from pellucid.molecules import moses, nav17
     from pellucid.molecules.vae import Corpus
@@ -75,10 +81,52 @@ def run(cell: Cell) -> dict[str, Any]:
     """Train or measure one cell."""
     import torch
 
+    if cell["kind"] == "trees":
+        return trees(cell)
     if cell["kind"] == "train":
         torch.set_num_threads(1)  # cells run side by side
         return train(cell)
     return measure(cell)
+
+
+def trees(cell: Cell) -> dict[str, Any]:
+    """Junction trees made anew, and every molecule rebuilt from its own."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+    from tempfile import TemporaryDirectory
+
+    from pellucid.molecules import moses, nav17
+    from pellucid.molecules.vae import Corpus
+
+    count = cell["reassembled"]
+    source: Any = nav17().smiles if cell.get("embedded") else moses("train")
+    with TemporaryDirectory() as folder:
+        start = time.monotonic()
+        made = Corpus.build(source, Path(folder) / "trees", limit=count, progress=False)
+        seconds = time.monotonic() - start
+        texts = [made.smiles(i) for i in range(len(made))]
+        bytes_on_disk = sum(file.stat().st_size for file in (Path(folder) / "trees").iterdir())
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        parts = pool.map(not_rebuilt, [texts[k : k + 2000] for k in range(0, len(texts), 2000)])
+        bad = [text for part in parts for text in part]
+    return {
+        "molecules": len(made),
+        "labels": len(made.labels),
+        "left_out": dict(made.reasons),
+        "molecules_per_second": round(len(made) / seconds),
+        "bytes_per_molecule": round(bytes_on_disk / len(made)),
+        "reassembled": 1 - len(bad) / len(made),
+        "not_reassembled": bad,
+    }
+
+
+def not_rebuilt(smiles: list[str]) -> list[str]:
+    """Those that do not come back from their trees."""
+    from pellucid.molecules.vae import Vocabulary, decompose, reassemble
+
+    found = [decompose(text) for text in smiles]
+    known = Vocabulary(dict.fromkeys((label for tree in found for label in tree.labels), 1))
+    return [tree.smiles for tree in found if reassemble(tree, known) != tree.smiles]
 
 
 def train(cell: Cell) -> dict[str, Any]:
@@ -86,8 +134,8 @@ def train(cell: Cell) -> dict[str, Any]:
     from pellucid.molecules import Similar
     from pellucid.molecules.vae import JunctionTreeVAE
 
-    given = corpus(bool(cell.get("embedded")), "train", cell["train"])
-    names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm")
+    given = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
+    names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm", "free")
     training = ("epochs", "batch_size", "learning_rate", "seed")
     similar = Similar(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
     model = JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
@@ -187,11 +235,15 @@ def main() -> None:
     arguments = parser.parse_args()
     config = load_config("moses", arguments.size)
     folder = arguments.out / config["size"]
-    for part in ("train", "test"):  # once, and not in every cell
-        print(corpus(bool(config.get("embedded")), part, config[part]), flush=True)
+    # Once, and not in every cell.
+    embedded = bool(config.get("embedded"))
+    print(corpus(embedded, "train", config["molecules"]), flush=True)
+    print(corpus(embedded, "test", config["test"]), flush=True)
+    run_cells([tree_cell(config)], run, folder, 1)
     run_cells(train_cells(config), run, folder, arguments.jobs)
-    run_cells(measure_cells(config), run, folder, 1)
-    print(f"chosen on the validation set: weight {chosen(config, read_reports(folder)):g}", flush=True)
+    weight = chosen(config, read_reports(folder))
+    print(f"chosen on the validation set: weight {weight:g}", flush=True)
+    run_cells(measure_cells(config, weight), run, folder, 1)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from tqdm.auto import tqdm
 
 Result = TypeVar("Result")
@@ -65,9 +67,14 @@ def over_chunks(
             return
         # Not the standard library's processes: those run a script anew that does not guard its main part.
         parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
-        for count, result in parallel(delayed(_counted)(work, part, *arguments) for part in chunks):
-            yield result
-            bar.update(count)
+        try:
+            for count, result in parallel(delayed(_counted)(work, part, *arguments) for part in chunks):
+                yield result
+                bar.update(count)
+        finally:
+            # Idle workers stay for the next call; but a process that is itself a worker would wait for them at its end.
+            if multiprocessing.parent_process() is not None:
+                get_reusable_executor().shutdown(wait=True)
 
 
 def _counted(work: Callable[..., Result], part: Sequence[Any], *arguments: Any) -> tuple[int, Result]:

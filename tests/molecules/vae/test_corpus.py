@@ -1,4 +1,5 @@
 import gzip
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -38,14 +39,16 @@ def test_trees_come_back_as_they_were():
     packed = corpus.packed(places, labels)
     for k, i in enumerate(places):
         tree = decompose(GOOD[i])
-        atoms, bonds, nodes = (slice(*o[k : k + 2]) for o in (packed.atom_offsets, packed.bond_offsets, packed.node_offsets))
+        atoms, bonds, nodes = (
+            slice(*o[k : k + 2]) for o in (packed.atom_offsets, packed.bond_offsets, packed.node_offsets)
+        )
         assert corpus.smiles(i) == tree.smiles
         assert np.array_equal(packed.atoms[atoms], tree.atoms)
         assert np.array_equal(packed.bonds[bonds], tree.bonds)
         assert tuple(labels.labels[n] for n in packed.labels[nodes]) == tree.labels
         assert tuple(packed.parents[nodes]) == tree.parents
         ends = packed.member_offsets[nodes.start : nodes.stop + 1]
-        assert tuple(tuple(packed.members[a:b]) for a, b in zip(ends, ends[1:], strict=False)) == tree.clusters
+        assert tuple(tuple(packed.members[a:b]) for a, b in pairwise(ends)) == tree.clusters
 
 
 def test_counts_are_those_of_all_trees():

@@ -90,9 +90,8 @@ class Naive:
     def down(self, gru, x, node, *, everything):
         parent = self.tree.parents[node]
         arrived = [] if self.tree.parents[parent] < 0 else [self.down(gru, x, parent, everything=everything)]
-        for c in self.children[parent]:
-            if c < node or (everything and c != node):
-                arrived.append(self.up(gru, x, c))
+        others = [c for c in self.children[parent] if c < node or (everything and c != node)]
+        arrived += [self.up(gru, x, c) for c in others]
         return message(gru, x[parent], arrived)
 
     def mean(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple, Self, final
 
 import numpy as np
@@ -14,7 +14,7 @@ from pellucid.errors import InputError
 from pellucid.molecules.graphs import GraphBatch
 from pellucid.molecules.vae._assembly_kernel import teach
 from pellucid.molecules.vae._schedule_kernel import schedule
-from pellucid.molecules.vae.corpus import Packed
+from pellucid.molecules.vae.corpus import Packed, ranges
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
 # Numbers of values of each field of an atom: element, charge, hydrogens, aromatic, neighbors.
@@ -27,11 +27,8 @@ class _Movable:
     """Can be brought to another device."""
 
     def to(self, device: torch.device | str) -> Self:
-        moved = {
-            f.name: value.to(device)
-            for f in fields(self)  # type: ignore[arg-type]
-            if isinstance(value := getattr(self, f.name), Tensor | GraphBatch) or is_dataclass(value)
-        }
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        moved = {name: value.to(device) for name, value in values if isinstance(value, Tensor | GraphBatch | _Movable)}
         return replace(self, **moved)  # type: ignore[type-var]
 
 
@@ -247,9 +244,9 @@ def local(
     both = np.stack([labels[parents], labels[children]], axis=1).ravel()
     sizes = offsets[both + 1] - offsets[both]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    source = _spans(offsets[both], sizes)
+    source = ranges(offsets[both], offsets[both + 1])
     degrees = vocabulary.bond_offsets[both + 1] - vocabulary.bond_offsets[both]
-    edges = _spans(vocabulary.bond_offsets[both], degrees)
+    edges = ranges(vocabulary.bond_offsets[both], vocabulary.bond_offsets[both + 1])
     shift = np.repeat(starts[:-1], degrees)
     table = vocabulary.bonds[edges]
     here = starts[:-1].reshape(-1, 2)
@@ -266,9 +263,3 @@ def local(
         step=torch.from_numpy(step),
         owner=torch.from_numpy(owner),
     )
-
-
-def _spans(begin: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    starts = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(begin - starts, sizes)
-

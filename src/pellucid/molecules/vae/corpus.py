@@ -210,13 +210,15 @@ class Corpus:
         if not missing:
             return np.arange(len(self)), []
         numbers = np.array([i for i, label in enumerate(self.labels) if label not in vocabulary.index])
-        owners = np.searchsorted(self.arrays["labels_ends"], np.flatnonzero(np.isin(self.arrays["labels"], numbers)), "right")
+        owners = np.searchsorted(
+            self.arrays["labels_ends"], np.flatnonzero(np.isin(self.arrays["labels"], numbers)), "right"
+        )
         return np.delete(np.arange(len(self)), np.unique(owners)), missing
 
     def unknown_label(self, i: int, vocabulary: Vocabulary) -> str:
         """The first label of molecule i that is not in the vocabulary."""
         numbers, _ = self._rows("labels", np.array([i]))
-        return next(self.labels[n] for n in numbers.tolist() if self.labels[n] not in vocabulary.index)
+        return str(next(self.labels[n] for n in numbers.tolist() if self.labels[n] not in vocabulary.index))
 
     def packed(self, index: Sequence[int] | np.ndarray, vocabulary: Vocabulary) -> Packed:
         """These molecules, read from disk."""
@@ -226,7 +228,7 @@ class Corpus:
         numbers, node_offsets = self._rows("labels", places)
         members, _ = self._rows("members", places)
         begin, end = self._ends("labels", places)
-        nodes = _ranges(begin, end)
+        nodes = ranges(begin, end)
         renumber = np.array([vocabulary.index.get(label, -1) for label in self.labels], dtype=np.int64)
         labels = renumber[numbers]
         if len(labels) and labels.min() < 0:
@@ -253,14 +255,14 @@ class Corpus:
 
     def _rows(self, name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         begin, end = self._ends(name, places)
-        return self.arrays[name][_ranges(begin, end)], np.concatenate([[0], np.cumsum(end - begin)])
+        return self.arrays[name][ranges(begin, end)], np.concatenate([[0], np.cumsum(end - begin)])
 
 
-def _ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """begin[0] .. end[0] - 1, begin[1] .. end[1] - 1, ..."""
     counts = end - begin
     starts = np.cumsum(counts) - counts
-    return np.arange(counts.sum()) + np.repeat(begin - starts, counts)
+    return np.asarray(np.arange(counts.sum()) + np.repeat(begin - starts, counts))
 
 
 def _all_arrays() -> dict[str, tuple[str, int]]:

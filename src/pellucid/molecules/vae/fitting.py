@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -51,9 +51,9 @@ class Fitting:
     game, places : the game and the neighborhoods in which it is played; None without one.
     share : neighborhoods that play in a step, per molecule in the batch.
     members : of a neighborhood, chosen at random, take part.
-    warm : over so many steps the weight of the KL term rises from 0 to 1.
+    warm : the share of the steps over which the weight of the KL term rises from 0 to 1.
     free : nats of it that cost nothing.
-    done : the number of the present step.
+    epochs, batch_size, seed : of the training.
     """
 
     def __init__(
@@ -68,19 +68,26 @@ class Fitting:
         places: Places | None,
         share: float,
         members: int,
-        warm: int,
+        warm: float,
         free: float,
-        done: Callable[[], int],
+        epochs: int,
+        batch_size: int,
+        seed: int,
     ) -> None:
+        from pellucid.training import Batches
+
         self.network, self.vocabulary, self.corpus = network, vocabulary, corpus
         self.learned, self.watched = learned, watched
         self.game, self.places = game, places
         self.share, self.members = share, members
-        self.warm, self.free, self.done = warm, free, done
+        self.batches = Batches(self.take, len(learned), size=batch_size, seed=seed)
+        self.watching = Batches(self.take_watched, len(watched), size=batch_size, seed=None) if len(watched) else None
+        self.warm, self.free = round(warm * epochs * len(self.batches)), free
 
     def take(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to learn from."""
-        weight = min(self.done() / self.warm, 1.0) if self.warm else 1.0
+        step = self.batches.epoch * len(self.batches) + self.batches.position
+        weight = min(step / self.warm, 1.0) if self.warm else 1.0
         batch = self._molecules(self.learned[chosen.numpy()], generator, weight)
         if self.places is None:
             return batch

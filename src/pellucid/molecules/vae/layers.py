@@ -105,7 +105,7 @@ class Attachments(nn.Module):
 
 
 def log_shares(scores: Tensor, group: Tensor, count: int) -> Tensor:
-    """log softmax within groups."""
+    """Log softmax within groups."""
     highest = scores.new_full((count,), -torch.inf).scatter_reduce(0, group, scores.detach(), "amax")
     shifted = scores - highest[group]
     return shifted - sums(shifted.exp(), group, count).log()[group]

@@ -124,9 +124,7 @@ class JunctionTreeVAE:
 
     def __post_init__(self) -> None:
         if self.game not in (None, "symmetric", "asymmetric"):
-            raise InputError(
-                f'`game` of JunctionTreeVAE must be "symmetric", "asymmetric" or None. Got {self.game!r}.'
-            )
+            raise InputError(f'`game` of JunctionTreeVAE must be "symmetric", "asymmetric" or None. Got {self.game!r}.')
         if not isinstance(self.similar, Similar):
             raise InputError(f"`similar` of JunctionTreeVAE must be a Similar. Got {self.similar!r}.")
         for name in ("centers", "pool", "width", "latent", "depth", "epochs", "batch_size", "patience"):
@@ -183,21 +181,27 @@ class JunctionTreeVAE:
         if self.game is not None:
             around = self.similar.around(pool[: self.centers], pool, groups, progress=progress)
             places = Places.of(around, vocabulary, self.similar.fingerprints, progress=progress)
-        batches = training.Batches(lambda c, g: setting.take(c, g), len(learned), size=self.batch_size, seed=self.seed)
-        steps = self.epochs * len(batches)
         setting = Fitting(
-            network, vocabulary, corpus, learned, watched,
-            game=self.new_game(), places=places, share=self.share, members=self.members, warm=round(self.warm * steps),
+            network,
+            vocabulary,
+            corpus,
+            learned,
+            watched,
+            game=self.new_game(),
+            places=places,
+            share=self.share,
+            members=self.members,
+            warm=self.warm,
             free=self.free,
-            done=lambda: batches.epoch * len(batches) + batches.position,
-        )  # fmt: skip
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            seed=self.seed,
+        )
         self.history_ = training.train(
             network,
             setting.loss,
-            batches,
-            training.Batches(setting.take_watched, len(watched), size=self.batch_size, seed=None)
-            if len(watched)
-            else None,
+            setting.batches,
+            setting.watching,
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
@@ -241,9 +245,7 @@ class JunctionTreeVAE:
 
     # -- the latent space ----------------------------------------------------------------------------------------
 
-    def encode(
-        self, smiles: str | Iterable[str] | Corpus, *, on_error: Literal["raise", "skip"] = "raise"
-    ) -> Encoding:
+    def encode(self, smiles: str | Iterable[str] | Corpus, *, on_error: Literal["raise", "skip"] = "raise") -> Encoding:
         """q(z | M) of molecules.
 
         Parameters
@@ -256,10 +258,11 @@ class JunctionTreeVAE:
         result = np.full((total, 4 * self.latent), np.nan, dtype=np.float32)
         places = known if isinstance(smiles, Corpus) else corpus.arrays["rows"][known] - 1
         result[places] = self._posteriors(corpus, known).numpy()
-        return Encoding(*np.split(result, 2, axis=1), rejected)
+        mean, log_variance = np.split(result, 2, axis=1)
+        return Encoding(mean, log_variance, rejected)
 
     def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
-        """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed. All are valid."""
+        """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed."""
         self._fitted()
         points = torch.as_tensor(np.asarray(z), dtype=torch.float32)
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
@@ -338,7 +341,9 @@ class JunctionTreeVAE:
         rejected = list(corpus.rejected if texts else ())
         for i in unknown.tolist():
             label = corpus.unknown_label(i, self.vocabulary_)
-            rejected.append(Rejection(int(corpus.arrays["rows"][i]), corpus.smiles(i), f"{label!r} is not in the vocabulary"))
+            rejected.append(
+                Rejection(int(corpus.arrays["rows"][i]), corpus.smiles(i), f"{label!r} is not in the vocabulary")
+            )
         rejected.sort()
         if rejected and on_error == "raise":
             raise InputError(
@@ -357,7 +362,12 @@ class JunctionTreeVAE:
         texts = list(dict.fromkeys(canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")))
         few = len(texts) < 32
         return self.similar.around(
-            texts, self.pool_, self.groups_, jobs=1 if few else None, progress=progress, cache="none" if few else "default"
+            texts,
+            self.pool_,
+            self.groups_,
+            jobs=1 if few else None,
+            progress=progress,
+            cache="none" if few else "default",
         )
 
     def witnesses(self, places: Places, *, delta: int | None = None) -> TreeWitnesses:
@@ -384,7 +394,9 @@ class JunctionTreeVAE:
         self._read(smiles, "raise")
         around = self.surroundings(smiles)
         places = self.places(around)
-        return explain(self.witnesses(places, delta=delta), _readable(around, places), _AS_IT_IS, self.similar.fingerprints)
+        return explain(
+            self.witnesses(places, delta=delta), _readable(around, places), _AS_IT_IS, self.similar.fingerprints
+        )
 
     def evaluate(
         self, smiles: Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0, progress: bool = False

@@ -41,7 +41,7 @@ class Posterior(NamedTuple):
 
 
 class Reconstruction(NamedTuple):
-    """log p(M | z) of B molecules, in its three parts: log p(T | z_T) = topology + labels, log p(G | T, z_G) = assembly.
+    """log p(M | z) of B molecules, in three parts: log p(T | z_T) = topology + labels, log p(G | T, z_G) = assembly.
 
     Each is a sum over the decisions that rebuild the molecule, given those before:
     """
@@ -99,16 +99,18 @@ class TreeAutoencoder(nn.Module):
         return posterior, self._decode(batch, posterior.sample(noise), up)
 
     def reconstruction(self, batch: Taught, z: Tensor) -> Reconstruction:
-        """log p(M | z) at given points z (B, 2 L)."""
+        """Log p(M | z) at given points z (B, 2 L)."""
         return self._decode(batch, z, self._up(batch.encoded))
 
     def contexts(self, labels: Tensor, arrived: Tensor, node: Tensor) -> Tensor:
         """(T, width) what a cluster is in its tree, from the messages that arrive at `node`."""
         x = self.clusters(labels)
-        return torch.relu(self.summary(torch.cat([x, sums(arrived, node, len(x))], dim=1)))
+        contexts: Tensor = torch.relu(self.summary(torch.cat([x, sums(arrived, node, len(x))], dim=1)))
+        return contexts
 
     def _up(self, batch: Encoded) -> Tensor:
-        return self.messages(self.clusters(batch.labels), batch.up)
+        up: Tensor = self.messages(self.clusters(batch.labels), batch.up)
+        return up
 
     def _posterior(self, batch: Encoded, up: Tensor) -> Posterior:
         roots = self.contexts(batch.labels[batch.roots], up[batch.top], batch.top_owner)
@@ -122,7 +124,7 @@ class TreeAutoencoder(nn.Module):
         return Reconstruction(topology, labels, self._assemble(batch, z_graph, up))
 
     def _tell(self, batch: Taught, z: Tensor) -> tuple[Tensor, Tensor]:
-        """log p(T | z), of topology and labels."""
+        """Log p(T | z), of topology and labels."""
         trees = batch.encoded
         x = self.told(trees.labels)
         up = self.telling(x, trees.up)
@@ -130,7 +132,9 @@ class TreeAutoencoder(nn.Module):
         visit, message = batch.seen
         arrived = sums(messages.index_select(0, message), visit, len(batch.visits))
         owner = trees.owner[batch.visits]
-        logits = self.topology(torch.cat([x.index_select(0, batch.visits), arrived, z.index_select(0, owner)], dim=1)).squeeze(1)
+        logits = self.topology(
+            torch.cat([x.index_select(0, batch.visits), arrived, z.index_select(0, owner)], dim=1)
+        ).squeeze(1)
         costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
         # Labels: the roots know nothing but z, the others the message that leads to them.
         down = messages[len(up) :]
@@ -145,7 +149,7 @@ class TreeAutoencoder(nn.Module):
         return -sums(costs, owner, len(trees)), sums(found, whose, len(trees))
 
     def _assemble(self, batch: Taught, z: Tensor, up: Tensor) -> Tensor:
-        """log p(G | T, z)."""
+        """Log p(G | T, z)."""
         trees, local = batch.encoded, batch.local
         messages = self.messages(self.clusters(trees.labels), batch.full, up)
         # Up messages arrive at the parents of the nodes that they come from, down messages at those they lead to.
