@@ -91,11 +91,10 @@ def run(cell: Cell) -> dict[str, Any]:
 
 def trees(cell: Cell) -> dict[str, Any]:
     """Junction trees made anew, and every molecule rebuilt from its own."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
     from tempfile import TemporaryDirectory
 
     from pellucid.molecules import moses, nav17
+    from pellucid.molecules._parallel import in_chunks
     from pellucid.molecules.vae import Corpus
 
     count = cell["reassembled"]
@@ -106,9 +105,7 @@ def trees(cell: Cell) -> dict[str, Any]:
         seconds = time.monotonic() - start
         texts = [made.smiles(i) for i in range(len(made))]
         bytes_on_disk = sum(file.stat().st_size for file in (Path(folder) / "trees").iterdir())
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        parts = pool.map(not_rebuilt, [texts[k : k + 2000] for k in range(0, len(texts), 2000)])
-        bad = [text for part in parts for text in part]
+    bad = [text for part in in_chunks(not_rebuilt, texts, jobs=None, title="", progress=False) for text in part]
     return {
         "molecules": len(made),
         "labels": len(made.labels),

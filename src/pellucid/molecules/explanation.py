@@ -77,6 +77,8 @@ class Explanation:
     """(K,) generalized AUC between tree and predictor over the members; NaN where no two predictions differ."""
     substructures: dict[int, Substructure] = field(repr=False)
     """What the bits of the splits stand for in this neighborhood."""
+    divergence: float | None = None
+    """Of a representation: mean over the members of KL(tree || network), in nats."""
 
     @property
     def witnessed(self) -> np.ndarray:
@@ -132,7 +134,7 @@ class Explanation:
             f"  predicted: {self._values(self.prediction, shown)}",
             f"  its tree:  {self._values(self.witnessed, shown)}",
         ]
-        if len(shown) < len(self.targets):
+        if target is None and len(shown) < len(self.targets):
             lines[0] += f"   ({len(shown)} of {len(self.targets)} targets, which differ most between the leaves)"
         if len(self.members) < 3:
             lines.append(
@@ -150,6 +152,8 @@ class Explanation:
                 f"  the tree is off by {self._values(self.deviation, shown)} on average"
                 + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
             ]
+            if self.divergence is not None:
+                lines.append(f"  KL(tree || network) = {self.divergence:.3g} nats on average, over all outputs")
         lines += ["", *self._tree(0, "", shown)]
         changes = self.changes()
         if changes:
@@ -231,6 +235,7 @@ class Explanation:
             "tree_prediction": self.witnessed.tolist(),
             "deviation": self.deviation.tolist(),
             "local_auc": [None if np.isnan(value) else float(value) for value in self.local_auc],
+            "divergence": self.divergence,
             "bits": len(self.witness.feature_names),
             "path": list(self.path),
             "tree": {name: values.tolist() for name, values in self.witness.nodes.items()},
@@ -278,6 +283,7 @@ class Explanation:
             deviation=np.array(content["deviation"]),
             local_auc=np.array([np.nan if value is None else value for value in content["local_auc"]]),
             substructures={structure.bit: structure for structure in structures},
+            divergence=content.get("divergence"),
         )
 
     def to_json(self, path: str | Path) -> None:

@@ -213,6 +213,9 @@ def test_explanations_are_trees_over_substructures(model):
     assert explanation.targets[0] == "mean of tree 1"
     assert explanation.targets[-1] == "log-variance of graph 4"
     assert len(explanation.members) == len(model.surroundings(SMILES[3]).points)
+    assert explanation.divergence == pytest.approx(model.evaluate(SMILES[3:4]).deviation, rel=1e-5)
+    assert f"KL(tree || network) = {explanation.divergence:.3g} nats" in str(explanation)
+    assert type(explanation).from_dict(explanation.to_dict()).divergence == explanation.divergence
     with pytest.raises(InputError, match="is not in the vocabulary"):
         model.explain("C[Si](C)(C)C")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
 
@@ -394,9 +394,9 @@ class JunctionTreeVAE:
         self._read(smiles, "raise")
         around = self.surroundings(smiles)
         places = self.places(around)
-        return explain(
-            self.witnesses(places, delta=delta), _readable(around, places), _AS_IT_IS, self.similar.fingerprints
-        )
+        witnesses = self.witnesses(places, delta=delta)
+        found = explain(witnesses, _readable(around, places), _AS_IT_IS, self.similar.fingerprints)
+        return replace(found, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
     def evaluate(
         self, smiles: Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0, progress: bool = False
