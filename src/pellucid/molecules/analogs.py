@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
@@ -61,6 +61,11 @@ class Groups:
     by_kind: Mapping[str, tuple[str, ...]] = field(repr=False)
     largest: int
     """Heavy atoms of the largest group."""
+
+    @classmethod
+    def from_lists(cls, by_kind: Mapping[str, Sequence[str]], largest: int) -> Groups:
+        """Groups that were collected before, read back from JSON."""
+        return cls(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=largest)
 
     @classmethod
     def seen_in(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, final
@@ -16,6 +16,7 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid._threads import run_chunks
 from pellucid.errors import InputError
+from pellucid.molecules._parallel import in_chunks
 
 
 @final
@@ -44,6 +45,11 @@ class Morgan:
         rows = [DataStructs.BitVectToBinaryText(generator.GetFingerprint(_molecule(m))) for m in molecules]
         words = np.frombuffer(b"".join(rows), dtype="<u8").reshape(len(rows), self.size // 64)
         return Fingerprints(words)
+
+    def many(self, smiles: Sequence[str], *, progress: bool = False) -> Fingerprints:
+        """The same for very many SMILES, on all cores."""
+        parts = in_chunks(_words, smiles, self, title="fingerprints", progress=progress, jobs=None, chunk=1024)
+        return Fingerprints(np.concatenate(list(parts)))
 
     def environments(self, molecule: Chem.Mol) -> dict[int, list[tuple[int, int]]]:
         """For each bit that is set, the (central atom, radius) of the substructures that set it."""
@@ -126,6 +132,10 @@ class Fingerprints:
         members = order[found]
         best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
         return Hits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
+
+
+def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:
+    return morgan(smiles).words
 
 
 def _ones(words: np.ndarray) -> np.ndarray:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
@@ -98,6 +98,12 @@ class Similar:
         for name in ("most", "largest_group", "groups_per_kind"):
             _checks.whole(getattr(self, name), 1, name)
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Similar:
+        """What `dataclasses.asdict` made of one."""
+        rest = {name: value for name, value in content.items() if name != "fingerprints"}
+        return cls(fingerprints=Morgan(**content["fingerprints"]), **rest)
+
     def groups(
         self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None, cache: Cache = "default"
     ) -> Groups:
@@ -119,8 +125,7 @@ class Similar:
             "molecules": list(smiles),
         }
         content = remembered(cache if len(smiles) >= _FEW else "none", "groups", depends, make)
-        by_kind = json.loads(as_texts(content["groups"])[0])
-        return Groups(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=self.largest_group)
+        return Groups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
 
     def around(
         self,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, final
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from pellucid.bank import Bank
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
-from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.graphs import Graphs
 from pellucid.molecules.neighborhoods import Surroundings
@@ -32,12 +30,7 @@ class Points(NamedTuple):
 @lru_cache(maxsize=8)
 def featurized(smiles: tuple[str, ...], morgan: Morgan, progress: bool) -> Points:
     """Made once for all models that are trained or measured on the same points."""
-    parts = in_chunks(_words, smiles, morgan, title="fingerprints", progress=progress, jobs=None, chunk=1024)
-    return Points(Graphs(smiles, progress=progress), Fingerprints(np.concatenate(list(parts))))
-
-
-def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:
-    return morgan(smiles).words
+    return Points(Graphs(smiles, progress=progress), morgan.many(smiles, progress=progress))
 
 
 class Drawn(NamedTuple):

@@ -381,14 +381,11 @@ class PropertyModel:
         """
         content, weights = storage.load(Path(folder), "property_model", ("network",))
         with storage.as_saved(Path(folder)):
-            similar = dict(content["settings"].pop("similar"))
-            morgan = Morgan(**similar.pop("fingerprints"))
-            model = cls(**content["settings"], similar=Similar(fingerprints=morgan, **similar))
+            model = cls(**content["settings"] | {"similar": Similar.from_dict(content["settings"]["similar"])})
             model.targets_ = tuple(str(name) for name in content["targets"])
             shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
             model.task_ = Task(kind=model.task, shift=shift, scale=scale)
-            by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
-            model.groups_ = Groups(by_kind=by_kind, largest=int(content["largest_group"]))
+            model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
             model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]

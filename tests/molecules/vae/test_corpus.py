@@ -89,7 +89,7 @@ def test_files_of_smiles(tmp_path, name, text):
 
 def test_a_corpus_is_built_once(tmp_path, monkeypatch):
     first = Corpus.build(GOOD, jobs=1, progress=False)
-    monkeypatch.setattr("pellucid.molecules.vae.corpus._pack", None)
+    monkeypatch.setattr("pellucid.molecules.vae.corpus.pack", None)
     again = Corpus.build(GOOD, jobs=1, progress=False)
     assert again.folder == first.folder
     assert first.key() == again.key()
@@ -99,7 +99,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pellucid.molecules.vae.corpus._write", interrupted)
+    monkeypatch.setattr("pellucid.molecules.vae.corpus.write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Corpus.build(GOOD, tmp_path / "new" / "here", jobs=1, progress=False)
     assert list((tmp_path / "new").iterdir()) == []

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
-from rdkit import rdBase
 
 from pellucid import _checks
 from pellucid._files import cache_folder
 from pellucid.errors import InputError
 from pellucid.molecules._parallel import over_chunks
-from pellucid.molecules.files import SMILES_NAMES
 from pellucid.molecules.table import Rejection, counted
-from pellucid.molecules.vae.trees import LARGEST, JunctionTree, Unusable, tree_of
+from pellucid.molecules.vae.packing import all_arrays, gather, key_of, pack, rows_of, write
+from pellucid.molecules.vae.trees import LARGEST
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
-FORMAT = 1
 # Molecules that one task of a worker handles.
 _CHUNK = 512
-# The arrays of a corpus: their type, and the length of a row.
-_ARRAYS: dict[str, tuple[str, int]] = {
-    "atoms": ("u1", 4),
-    "bonds": ("u1", 3),
-    "labels": ("<i4", 1),
-    "parents": ("<i2", 1),
-    "sizes": ("u1", 1),
-    "members": ("u1", 1),
-    "texts": ("u1", 1),
-    "rows": ("<i8", 1),
-}
-# Those that a molecule has several rows of; where its rows end is kept for each.
-_RAGGED = ("atoms", "bonds", "labels", "members", "texts")
 
 
 class Packed(NamedTuple):
@@ -104,7 +87,8 @@ class Corpus:
     @classmethod
     def of(cls, smiles: Iterable[str], *, largest: int = LARGEST) -> Corpus:
         """The junction trees of a few molecules, in memory."""
-        return _gather([_pack(list(enumerate(smiles, 1)), largest)])
+        arrays, content = gather([pack(list(enumerate(smiles, 1)), largest)])
+        return cls(arrays=arrays, **content)
 
     @classmethod
     def build(
@@ -132,7 +116,7 @@ class Corpus:
         jobs : processes; by default one per core.
         """
         source = source if isinstance(source, str | Path) else list(source)
-        key = _key(source, largest, limit)
+        key = key_of(source, largest, limit)
         home = cache_folder() / "molecules" / f"trees-{key}" if folder is None else Path(folder)
         if (home / "corpus.json").exists():
             found = cls.open(home)
@@ -145,12 +129,12 @@ class Corpus:
         home.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-draft-", dir=home.parent))
         try:
-            rows = islice(_rows(source), limit)
+            rows = islice(rows_of(source), limit)
             chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
             total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
-            _write(
+            write(
                 draft,
-                over_chunks(_pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
+                over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
                 key,
             )
             if home.exists():
@@ -168,7 +152,7 @@ class Corpus:
         try:
             content = json.loads((home / "corpus.json").read_text())
             arrays = {}
-            for name, (kind, width) in _all_arrays().items():
+            for name, (kind, width) in all_arrays().items():
                 file = home / name
                 shape = (-1,) if width == 1 else (-1, width)
                 empty = not file.stat().st_size
@@ -263,148 +247,3 @@ def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     counts = end - begin
     starts = np.cumsum(counts) - counts
     return np.asarray(np.arange(counts.sum()) + np.repeat(begin - starts, counts))
-
-
-def _all_arrays() -> dict[str, tuple[str, int]]:
-    return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in _RAGGED}
-
-
-# -- making --------------------------------------------------------------------------------------------------------
-
-
-class _Part(NamedTuple):
-    """What a worker makes of some rows."""
-
-    arrays: dict[str, np.ndarray]
-    """`labels` are numbers of `names`; lengths instead of ends."""
-    names: list[str]
-    rejected: list[Rejection]
-
-
-def _pack(rows: Sequence[tuple[int, str]], largest: int) -> _Part:
-    trees: list[JunctionTree] = []
-    kept: list[list[int]] = []
-    rejected = []
-    with rdBase.BlockLogs():
-        for number, text in rows:
-            try:
-                trees.append(tree_of(text if isinstance(text, str) else "", largest))
-                kept.append([number])
-            except Unusable as reason:
-                rejected.append(Rejection(number, str(text), str(reason)))
-    names: dict[str, int] = {}
-    values: dict[str, Any] = {
-        "atoms": [tree.atoms for tree in trees],
-        "bonds": [tree.bonds for tree in trees],
-        "labels": [[names.setdefault(label, len(names)) for label in tree.labels] for tree in trees],
-        "parents": [tree.parents for tree in trees],
-        "sizes": [[len(cluster) for cluster in tree.clusters] for tree in trees],
-        "members": [list(chain.from_iterable(tree.clusters)) for tree in trees],
-        "texts": [np.frombuffer(tree.smiles.encode(), dtype=np.uint8) for tree in trees],
-        "rows": kept,
-    }
-    arrays = {}
-    for name, (kind, width) in _ARRAYS.items():
-        shape = (0,) if width == 1 else (0, width)
-        arrays[name] = np.concatenate([np.zeros(shape, kind), *(np.asarray(v, dtype=kind) for v in values[name])])
-    for name in _RAGGED:
-        arrays[f"{name}_ends"] = np.array([len(v) for v in values[name]], dtype=np.int64)
-    return _Part(arrays, list(names), rejected)
-
-
-class _Numbering:
-    """Numbers labels over all parts, and counts what occurs."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.counts: Counter[int] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.ends = dict.fromkeys(_RAGGED, 0)
-
-    def renumbered(self, part: _Part) -> dict[str, np.ndarray]:
-        numbers = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in part.names], dtype="<i4")
-        labels = numbers[part.arrays["labels"]] if len(numbers) else part.arrays["labels"]
-        self.counts.update(labels.tolist())
-        self.reasons.update(rejection.reason for rejection in part.rejected)
-        arrays = part.arrays | {"labels": labels}
-        for name in _RAGGED:
-            ends = np.cumsum(arrays[f"{name}_ends"]) + self.ends[name]
-            self.ends[name] = int(ends[-1]) if len(ends) else self.ends[name]
-            arrays[f"{name}_ends"] = ends
-        return arrays
-
-    def content(self) -> dict[str, Any]:
-        return {
-            "labels": tuple(self.numbers),
-            "counts": tuple(self.counts[i] for i in range(len(self.numbers))),
-            "reasons": dict(self.reasons),
-        }
-
-
-def _gather(parts: Iterable[_Part]) -> Corpus:
-    numbering = _Numbering()
-    arrays, rejected = [], []
-    for part in parts:
-        arrays.append(numbering.renumbered(part))
-        rejected += part.rejected
-    joined = {name: np.concatenate([a[name] for a in arrays]) for name in _all_arrays()}
-    return Corpus(arrays=joined, rejected=tuple(rejected), **numbering.content())
-
-
-def _write(folder: Path, parts: Iterable[_Part], key: str) -> None:
-    numbering = _Numbering()
-    files: dict[str, IO[bytes]] = {name: (folder / name).open("wb") for name in _all_arrays()}
-    try:
-        with (folder / "rejected.csv").open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(Rejection._fields)
-            for part in parts:
-                writer.writerows(part.rejected)
-                for name, values in numbering.renumbered(part).items():
-                    files[name].write(np.ascontiguousarray(values, dtype=_all_arrays()[name][0]).tobytes())
-    finally:
-        for file in files.values():
-            file.close()
-    content = {"format": FORMAT, "key": key, **numbering.content()}
-    (folder / "corpus.json").write_text(json.dumps(content) + "\n")
-
-
-def _key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
-    """Of everything that a corpus depends on."""
-    digest = hashlib.sha256(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}".encode())
-    if isinstance(source, str | Path):
-        with _opened(source, compressed=False) as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
-    else:
-        digest.update("\n".join(map(str, source)).encode())
-    return digest.hexdigest()[:32]
-
-
-def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"The source must be SMILES, or a file of them. Got {path}, which is none; correct the path.")
-    if compressed and path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
-
-
-def _rows(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(number of the row, SMILES); in files lines are counted from 1, names of columns included."""
-    if not isinstance(source, str | Path):
-        yield from enumerate(source, 1)
-        return
-    with _opened(source, compressed=True) as stream:
-        lines = (line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
-        first = next(lines, "")
-        names = next(csv.reader([first]), [])
-        low = [name.strip().lower() for name in names]
-        column = next((low.index(name) for name in SMILES_NAMES if name in low), None)
-        if column is None:
-            # Without names: the text before the first blank, as in .smi files.
-            for number, line in enumerate(chain([first], lines), 1):
-                yield number, line.split(maxsplit=1)[0] if line.strip() else ""
-        else:
-            for number, cells in enumerate(csv.reader(lines), 2):
-                yield number, cells[column] if column < len(cells) else ""

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from pellucid import _checks, storage
 from pellucid.deviations import gaussian_kl
@@ -18,23 +17,20 @@ from pellucid.games import AsymmetricGame, Game, SymmetricGame
 from pellucid.molecules._inputs import whole_delta
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
-from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import Similar, Surroundings
 from pellucid.molecules.table import Rejection, canonicals, counted
 from pellucid.molecules.tasks import Task
-from pellucid.molecules.vae.batches import encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitting import Fitting
 from pellucid.molecules.vae.generation import decode
-from pellucid.molecules.vae.networks import Posterior, TreeAutoencoder
+from pellucid.molecules.vae.measuring import PIECE, bound, posteriors
+from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.places import Places
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
 
-# Molecules that pass through the network at once.
-_PIECE = 256
 # Molecules whose neighborhoods are looked at together when a model is measured.
 _CENTERS = 1000
 
@@ -257,7 +253,7 @@ class JunctionTreeVAE:
         total = len(corpus) if isinstance(smiles, Corpus) else rows
         result = np.full((total, 4 * self.latent), np.nan, dtype=np.float32)
         places = known if isinstance(smiles, Corpus) else corpus.arrays["rows"][known] - 1
-        result[places] = self._posteriors(corpus, known).numpy()
+        result[places] = posteriors(self.network_, self.vocabulary_, corpus, known).numpy()
         mean, log_variance = np.split(result, 2, axis=1)
         return Encoding(mean, log_variance, rejected)
 
@@ -271,7 +267,7 @@ class JunctionTreeVAE:
                 f"{'' if points.isfinite().all() else ' with NaN or infinity'}; a single one is `z[None]`."
             )
         source = None if seed is None else torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
-        return [text for part in points.split(_PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
+        return [text for part in points.split(PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
 
     def reconstruct(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
         """The molecules that come back from the means of the encodings."""
@@ -301,30 +297,15 @@ class JunctionTreeVAE:
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
         corpus, known, _, _ = self._read(smiles, "raise")
-        return self._elbo(corpus, known, self._posteriors(corpus, known), _checks.whole(draws, 1, "draws"), seed)
-
-    @torch.no_grad()
-    def _posteriors(self, corpus: Corpus, places: np.ndarray) -> Tensor:
-        parts = [
-            self.network_.encode(encoded(corpus.packed(part, self.vocabulary_))).joined()
-            for part in np.array_split(places, max(1, -(-len(places) // _PIECE)))
-        ]
-        return torch.cat(parts)
-
-    @torch.no_grad()
-    def _elbo(self, corpus: Corpus, places: np.ndarray, joined: Tensor, draws: int, seed: int) -> Elbo:
-        """With these posteriors."""
-        source = torch.Generator().manual_seed(seed)
-        posterior = Posterior.split(joined.float())
-        sums = torch.zeros(3, len(places))
-        for _ in range(draws):
-            z = posterior.sample(torch.randn(posterior.mean.shape, generator=source))
-            for begin in range(0, len(places), _PIECE):
-                part = slice(begin, begin + _PIECE)
-                batch = taught(corpus.packed(places[part], self.vocabulary_), self.vocabulary_)
-                sums[:, part] += torch.stack(list(self.network_.reconstruction(batch, z[part])))
-        topology, labels, assembly = (sums / draws).double().numpy()
-        return Elbo(topology=topology, labels=labels, assembly=assembly, kl=posterior.divergence().double().numpy())
+        return bound(
+            self.network_,
+            self.vocabulary_,
+            corpus,
+            known,
+            posteriors(self.network_, self.vocabulary_, corpus, known),
+            _checks.whole(draws, 1, "draws"),
+            seed,
+        )
 
     def _read(
         self, smiles: str | Iterable[str] | Corpus, on_error: Literal["raise", "skip"]
@@ -373,7 +354,7 @@ class JunctionTreeVAE:
     def witnesses(self, places: Places, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
         self._fitted()
-        f = self._posteriors(places.corpus, places.index)
+        f = posteriors(self.network_, self.vocabulary_, places.corpus, places.index)
         found = self.family(delta).best_response(places.fingerprints.dense(), f, places.hoods)
         return found.named(bit_names(self.similar.fingerprints.size), self.names)
 
@@ -414,15 +395,21 @@ class JunctionTreeVAE:
             places = self.places(self.surroundings(centers, progress=progress), progress=progress)
             witnesses = self.witnesses(places)
             here = places.index[places.hoods.centers.numpy()]
-            neural.append(self._elbo(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed))
-            trees.append(self._elbo(places.corpus, here, witnesses.at_centers(), draws, seed))
+            neural.append(
+                bound(
+                    self.network_, self.vocabulary_, places.corpus, here, witnesses.f[places.hoods.centers], draws, seed
+                )
+            )
+            trees.append(
+                bound(self.network_, self.vocabulary_, places.corpus, here, witnesses.at_centers(), draws, seed)
+            )
             deviations.append(witnesses.deviations(gaussian_kl).numpy())
             sizes.append(places.hoods.sizes.numpy())
             nodes = np.diff(witnesses.trees.node_offsets)
             leaves.append((nodes + 1) // 2)
         return EncoderScores(
-            neural=_joined(neural),
-            tree=_joined(trees),
+            neural=Elbo.joined(neural),
+            tree=Elbo.joined(trees),
             deviations=np.concatenate(deviations),
             sizes=np.concatenate(sizes),
             leaves=np.concatenate(leaves),
@@ -454,11 +441,8 @@ class JunctionTreeVAE:
         """Read what `save` wrote. Nothing in the folder can run code."""
         content, weights = storage.load(Path(folder), "junction_tree_vae", ("network",))
         with storage.as_saved(Path(folder)):
-            similar = dict(content["settings"].pop("similar"))
-            morgan = Morgan(**similar.pop("fingerprints"))
-            model = cls(**content["settings"], similar=Similar(fingerprints=morgan, **similar))
-            by_kind = {kind: tuple(texts) for kind, texts in content["groups"].items()}
-            model.groups_ = Groups(by_kind=by_kind, largest=int(content["largest_group"]))
+            model = cls(**content["settings"] | {"similar": Similar.from_dict(content["settings"]["similar"])})
+            model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
             model.pool_ = tuple(content["pool"])
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]
@@ -489,8 +473,3 @@ def _readable(around: Surroundings, places: Places) -> Surroundings:
         similarity=around.similarity[places.kept],
         origins=around.origins[places.kept],
     )
-
-
-def _joined(parts: Sequence[Elbo]) -> Elbo:
-    names = ("topology", "labels", "assembly", "kl")
-    return Elbo(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

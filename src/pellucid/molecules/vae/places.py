@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import torch
 
-from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.neighborhoods import Surroundings
 from pellucid.molecules.vae.corpus import Corpus, Packed
@@ -63,7 +61,7 @@ class Places:
             corpus=corpus,
             vocabulary=vocabulary,
             index=place[readable],
-            fingerprints=_fingerprints(points, morgan, progress),
+            fingerprints=morgan.many(points, progress=progress),
             kept=np.flatnonzero(kept),
             centers=centers,
             points=points,
@@ -72,12 +70,3 @@ class Places:
     def packed(self, points: np.ndarray) -> Packed:
         """The junction trees of some of the points."""
         return self.corpus.packed(self.index[points], self.vocabulary)
-
-
-def _fingerprints(smiles: Sequence[str], morgan: Morgan, progress: bool) -> Fingerprints:
-    parts = in_chunks(_words, smiles, morgan, title="fingerprints", progress=progress, jobs=None, chunk=1024)
-    return Fingerprints(np.concatenate(list(parts)))
-
-
-def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:
-    return morgan(smiles).words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -26,6 +27,12 @@ class Elbo:
     """(N,) and of how they are attached."""
     kl: np.ndarray
     """(N,)"""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Elbo]) -> Elbo:
+        """Of all molecules of several."""
+        names = ("topology", "labels", "assembly", "kl")
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     def __len__(self) -> int:
         return len(self.kl)

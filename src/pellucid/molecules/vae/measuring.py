@@ -1,0 +1,47 @@
+"""Posteriors and bounds of any number of molecules, a piece at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.molecules.vae.batches import encoded, taught
+from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.networks import Posterior, TreeAutoencoder
+from pellucid.molecules.vae.scores import Elbo
+from pellucid.molecules.vae.vocabulary import Vocabulary
+
+PIECE = 256
+"""Molecules that pass through the network at once."""
+
+
+@torch.no_grad()
+def posteriors(network: TreeAutoencoder, vocabulary: Vocabulary, corpus: Corpus, places: np.ndarray) -> Tensor:
+    """(N, 4 L) means and log-variances of the molecules in these places."""
+    pieces = np.array_split(places, max(1, -(-len(places) // PIECE)))
+    return torch.cat([network.encode(encoded(corpus.packed(piece, vocabulary))).joined() for piece in pieces])
+
+
+@torch.no_grad()
+def bound(
+    network: TreeAutoencoder,
+    vocabulary: Vocabulary,
+    corpus: Corpus,
+    places: np.ndarray,
+    joined: Tensor,
+    draws: int,
+    seed: int,
+) -> Elbo:
+    """The bound with these posteriors (N, 4 L), the expectation estimated by so many draws."""
+    source = torch.Generator().manual_seed(seed)
+    posterior = Posterior.split(joined.float())
+    sums = torch.zeros(3, len(places))
+    for _ in range(draws):
+        z = posterior.sample(torch.randn(posterior.mean.shape, generator=source))
+        for begin in range(0, len(places), PIECE):
+            part = slice(begin, begin + PIECE)
+            batch = taught(corpus.packed(places[part], vocabulary), vocabulary)
+            sums[:, part] += torch.stack(list(network.reconstruction(batch, z[part])))
+    topology, labels, assembly = (sums / draws).double().numpy()
+    return Elbo(topology=topology, labels=labels, assembly=assembly, kl=posterior.divergence().double().numpy())
