@@ -30,6 +30,7 @@ def bound(
     corpus: Corpus,
     places: np.ndarray,
     joined: Tensor,
+    *,
     draws: int,
     seed: int,
 ) -> Elbo:

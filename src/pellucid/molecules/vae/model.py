@@ -297,15 +297,11 @@ class JunctionTreeVAE:
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
         corpus, known, _, _ = self._read(smiles, "raise")
-        return bound(
-            self.network_,
-            self.vocabulary_,
-            corpus,
-            known,
-            posteriors(self.network_, self.vocabulary_, corpus, known),
-            _checks.whole(draws, 1, "draws"),
-            seed,
-        )
+        found = posteriors(self.network_, self.vocabulary_, corpus, known)
+        return self._bound(corpus, known, found, _checks.whole(draws, 1, "draws"), seed)
+
+    def _bound(self, corpus: Corpus, places: np.ndarray, joined: Tensor, draws: int, seed: int) -> Elbo:
+        return bound(self.network_, self.vocabulary_, corpus, places, joined, draws=draws, seed=seed)
 
     def _read(
         self, smiles: str | Iterable[str] | Corpus, on_error: Literal["raise", "skip"]
@@ -395,14 +391,8 @@ class JunctionTreeVAE:
             places = self.places(self.surroundings(centers, progress=progress), progress=progress)
             witnesses = self.witnesses(places)
             here = places.index[places.hoods.centers.numpy()]
-            neural.append(
-                bound(
-                    self.network_, self.vocabulary_, places.corpus, here, witnesses.f[places.hoods.centers], draws, seed
-                )
-            )
-            trees.append(
-                bound(self.network_, self.vocabulary_, places.corpus, here, witnesses.at_centers(), draws, seed)
-            )
+            neural.append(self._bound(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed))
+            trees.append(self._bound(places.corpus, here, witnesses.at_centers(), draws, seed))
             deviations.append(witnesses.deviations(gaussian_kl).numpy())
             sizes.append(places.hoods.sizes.numpy())
             nodes = np.diff(witnesses.trees.node_offsets)
