@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pellucid import _checks, storage
 from pellucid.deviations import gaussian_kl
