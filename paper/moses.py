@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REPORTS = ROOT / "paper" / "moses"
 MODELS = ROOT / "out" / "moses"
 _MEASURED = ("test", "reconstructed", "samples", "explained")
-_SWEEPS = ("weights", "tolerance", "reassembled")
+_SWEEPS = ("weights", "tolerance", "reassembled", "rounds")
 
 
 def tree_cell(config: dict[str, Any]) -> Cell:
@@ -38,6 +38,13 @@ def train_cells(config: dict[str, Any]) -> list[Cell]:
     named = {"game-" + f"{w:g}": {"game": "symmetric", "weight": w} for w in config["weights"]}
     kinds: dict[str, dict[str, Any]] = {"deep": {"game": None, "weight": 0.0}, **named}
     return [{**shared, "name": f"train-{name}", "kind": "train", **settings} for name, settings in kinds.items()]
+
+
+def speed_cell(config: dict[str, Any]) -> Cell:
+    """How fast training is, measured when nothing else runs."""
+    shared = {key: value for key, value in config.items() if key not in (*_SWEEPS, *_MEASURED)}
+    settings = {"weight": config["weights"][0], "rounds": config["rounds"]}
+    return {**shared, "name": "speed", "kind": "speed", **settings}
 
 
 def measure_cells(config: dict[str, Any], weight: float) -> list[Cell]:
@@ -83,10 +90,38 @@ def run(cell: Cell) -> dict[str, Any]:
 
     if cell["kind"] == "trees":
         return trees(cell)
+    if cell["kind"] == "speed":
+        return speed(cell)
     if cell["kind"] == "train":
         torch.set_num_threads(1)  # cells run side by side
         return train(cell)
     return measure(cell)
+
+
+def speed(cell: Cell) -> dict[str, Any]:
+    """Molecules that a training step learns from in a second, without and with the game, taking turns."""
+    import torch
+    from benchmarks.run import seconds
+
+    from pellucid.molecules.vae.fitting import Fitting
+
+    given = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
+    runs = [Fitting(new_model({**cell, "game": g}), given, np.arange(len(given)), np.arange(0), False)
+            for g in (None, "symmetric")]  # fmt: skip
+    optimizers = [torch.optim.Adam(run.network.parameters()) for run in runs]
+    generator = torch.Generator().manual_seed(0)
+
+    def step(run: Fitting, optimizer: torch.optim.Optimizer) -> None:
+        chosen = torch.randperm(len(given), generator=generator)[: cell["batch_size"]]
+        optimizer.zero_grad()
+        run.loss(run.take(chosen, generator))["loss"].backward()
+        optimizer.step()
+
+    steps = [lambda r=run, o=optimizer: step(r, o) for run, optimizer in zip(runs, optimizers, strict=True)]
+    result: dict[str, Any] = {"threads": torch.get_num_threads()}
+    for name, taken in zip(("deep", "game"), seconds(*steps, repeats=cell["rounds"]), strict=True):
+        result[f"{name}_molecules_per_second"] = round(cell["batch_size"] / taken, 1)
+    return result
 
 
 def trees(cell: Cell) -> dict[str, Any]:
@@ -128,18 +163,10 @@ def not_rebuilt(smiles: list[str]) -> list[str]:
 
 def train(cell: Cell) -> dict[str, Any]:
     """DEEP or a GAME, saved."""
-    from pellucid.molecules import Similar
-    from pellucid.molecules.vae import JunctionTreeVAE
-
     given = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
-    names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm", "free")
-    training = ("epochs", "batch_size", "learning_rate", "seed")
-    similar = Similar(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
-    model = JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
+    model = new_model(cell)
     home = MODELS / cell["size"] / cell["name"]
-    start = time.monotonic()
     model.fit(given, validation=0.02, folder=home / "checkpoints", resume=True, progress=False)
-    seconds = time.monotonic() - start
     model.save(home / "model")
     shutil.rmtree(home / "checkpoints")
     return {
@@ -147,8 +174,18 @@ def train(cell: Cell) -> dict[str, Any]:
         "labels": len(given.labels),
         "left_out": dict(given.reasons),
         "history": model.history_,
-        "fit_seconds": round(seconds, 1),
     }
+
+
+def new_model(cell: Cell) -> JunctionTreeVAE:
+    """An untrained model with the settings of a cell."""
+    from pellucid.molecules import Similar
+    from pellucid.molecules.vae import JunctionTreeVAE
+
+    names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm", "free")
+    training = ("epochs", "batch_size", "learning_rate", "seed")
+    similar = Similar(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
+    return JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
 
 
 def measure(cell: Cell) -> dict[str, Any]:
@@ -240,7 +277,7 @@ def main() -> None:
     run_cells(train_cells(config), run, folder, arguments.jobs)
     weight = chosen(config, read_reports(folder))
     print(f"chosen on the validation set: weight {weight:g}", flush=True)
-    run_cells(measure_cells(config, weight), run, folder, 1)
+    run_cells([*measure_cells(config, weight), speed_cell(config)], run, folder, 1)
 
 
 if __name__ == "__main__":

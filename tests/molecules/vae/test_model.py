@@ -152,41 +152,35 @@ def test_scores_are_those_of_the_definitions(model):
     assert scores.to_dict()["molecules"] == len(test)
 
 
-def test_the_encoder_pays_for_its_deviation(model):
-    corpus, labels = Corpus.of(SMILES), model.vocabulary_
-    around = model.similar.around(model.pool_[:30], model.pool_, model.groups_, progress=False)
-    places = Places.of(around, labels, model.similar.fingerprints)
-    setting = Fitting(
-        model.network_, labels, corpus, np.arange(120), np.arange(0), game=model.new_game(), places=places, share=0.5,
-        members=5, warm=0, free=0.0, epochs=1, batch_size=8, seed=0,
-    )  # fmt: skip
+def fitting(**settings):
+    return Fitting(JunctionTreeVAE(**SETTINGS | settings), Corpus.of(SMILES), np.arange(120), np.arange(0), False)
+
+
+def test_the_encoder_pays_for_its_deviation():
+    setting = fitting(share=0.5, members=5, warm=0, free=0, weight=0.3)
     batch = setting.take(torch.arange(8), torch.Generator().manual_seed(0))
-    assert len(batch.round.hoods) == 4
-    assert batch.round.hoods.sizes.max() <= 5
+    hoods = batch.round.hoods
+    assert len(hoods) == 4
+    assert hoods.sizes.max() <= 5
     terms = setting.loss(batch)
-    f = model.network_.encode(batch.round.members).joined()
-    trees = model.family().best_response(batch.round.x, f.detach(), batch.round.hoods)
+    f = setting.network.encode(batch.round.members).joined()
+    trees = JunctionTreeVAE().family().best_response(batch.round.x, f.detach(), hoods)
     expected = [
-        gaussian_kl(f[batch.round.hoods.members_of(i)], trees.at_members()[a:b]).mean()
-        for i, (a, b) in enumerate(zip(*[batch.round.hoods.offsets[k:].tolist() for k in (0, 1)], strict=False))
+        gaussian_kl(f[hoods.members_of(i)], trees.at_members()[a:b]).mean()
+        for i, (a, b) in enumerate(pairwise(hoods.offsets.tolist()))
     ]
-    assert terms["penalty"].item() == pytest.approx(model.weight * torch.stack(expected).mean().item(), rel=1e-5)
+    assert terms["penalty"].item() == pytest.approx(0.3 * torch.stack(expected).mean().item(), rel=1e-5)
     assert terms["loss"].item() == pytest.approx((terms["penalty"] - terms["elbo"]).item(), rel=1e-5)
 
 
-def test_free_nats_cost_nothing(model):
-    corpus = Corpus.of(SMILES)
-    common = {
-        "game": None, "places": None, "share": 1.0, "members": 5, "warm": 0.5, "epochs": 2, "batch_size": 8, "seed": 0
-    }  # fmt: skip
+def test_free_nats_cost_nothing():
     losses = []
     for free in (0.0, 1e6):
-        setting = Fitting(model.network_, model.vocabulary_, corpus, np.arange(120), np.arange(0), free=free, **common)
+        setting = fitting(game=None, free=free, warm=0.5, epochs=2, batch_size=8)
         setting.batches.position = 7  # of 2 epochs with 15 batches: the weight rises over the first 15
         terms = setting.loss(setting.take(torch.arange(8), torch.Generator().manual_seed(0)))
-        told = terms["topology"] + terms["labels"] + terms["assembly"]
-        losses.append(terms["loss"] + told)
         assert terms["kl_weight"].item() == pytest.approx(7 / 15)
+        losses.append(terms["loss"] + terms["topology"] + terms["labels"] + terms["assembly"])
     assert losses[0].item() == pytest.approx(7 / 15 * terms["kl"].item(), rel=1e-4)
     assert losses[1].item() == pytest.approx(7 / 15 * 1e6)
 

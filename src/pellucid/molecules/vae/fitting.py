@@ -9,17 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.games import Game
 from pellucid.molecules.fingerprints import Fingerprints
 from pellucid.molecules.play import draw
 from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.places import Places
-from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from pellucid.molecules.vae.networks import TreeAutoencoder
+    from pellucid.molecules.vae.model import JunctionTreeVAE
 
 
 class Round(NamedTuple):
@@ -47,42 +45,38 @@ class Fitting:
 
     Parameters
     ----------
+    model : whose settings are used.
     corpus, learned, watched : the molecules, and the places of those to learn from and to validate on.
-    game, places : the game and the neighborhoods in which it is played; None without one.
-    share : neighborhoods that play in a step, per molecule in the batch.
-    members : of a neighborhood, chosen at random, take part.
-    warm : the share of the steps over which the weight of the KL term rises from 0 to 1.
-    free : nats of it that cost nothing.
-    epochs, batch_size, seed : of the training.
+
+    Attributes
+    ----------
+    vocabulary, network, pool, groups : what the model will have when it is trained.
+    places : the neighborhoods in which the game is played; None without one.
+    batches, watching : what `training` needs.
     """
 
     def __init__(
-        self,
-        network: TreeAutoencoder,
-        vocabulary: Vocabulary,
-        corpus: Corpus,
-        learned: np.ndarray,
-        watched: np.ndarray,
-        *,
-        game: Game | None,
-        places: Places | None,
-        share: float,
-        members: int,
-        warm: float,
-        free: float,
-        epochs: int,
-        batch_size: int,
-        seed: int,
+        self, model: JunctionTreeVAE, corpus: Corpus, learned: np.ndarray, watched: np.ndarray, progress: bool
     ) -> None:
         from pellucid.training import Batches
 
-        self.network, self.vocabulary, self.corpus = network, vocabulary, corpus
-        self.learned, self.watched = learned, watched
-        self.game, self.places = game, places
-        self.share, self.members = share, members
-        self.batches = Batches(self.take, len(learned), size=batch_size, seed=seed)
-        self.watching = Batches(self.take_watched, len(watched), size=batch_size, seed=None) if len(watched) else None
-        self.warm, self.free = round(warm * epochs * len(self.batches)), free
+        self.corpus, self.learned, self.watched = corpus, learned, watched
+        self.game, self.share, self.members, self.free = model.new_game(), model.share, model.members, model.free
+        self.vocabulary = corpus.vocabulary()
+        self.network = model.new_network(self.vocabulary)
+        chosen = np.random.default_rng(model.seed).permutation(learned)[: model.pool]
+        self.pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen))
+        centers, similar = self.pool[: model.centers], model.similar
+        self.groups = similar.groups(centers, progress=progress)
+        self.places = None
+        if self.game is not None:
+            around = similar.around(centers, self.pool, self.groups, progress=progress)
+            self.places = Places.of(around, self.vocabulary, similar.fingerprints, progress=progress)
+        size = model.batch_size
+        self.batches = Batches(self.take, len(learned), size=size, seed=model.seed)
+        self.watching = Batches(self.take_watched, len(watched), size=size, seed=None) if len(watched) else None
+        # Over so many steps the weight of the KL term rises from 0 to 1.
+        self.warm = round(model.warm * model.epochs * len(self.batches))
 
     def take(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to learn from."""

@@ -169,33 +169,9 @@ class JunctionTreeVAE:
         if corpus.rejected and on_error == "raise":
             raise InputError(f"Every row must be a molecule with a junction tree. Got {_listed(corpus.rejected)}.")
         learned, watched = self._split(len(corpus), validation)
-        vocabulary = corpus.vocabulary()
-        network = self._new_network(vocabulary)
-        chosen = np.random.default_rng(self.seed).permutation(learned)
-        pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen[: self.pool]))
-        groups = self.similar.groups(pool[: self.centers], progress=progress)
-        places = None
-        if self.game is not None:
-            around = self.similar.around(pool[: self.centers], pool, groups, progress=progress)
-            places = Places.of(around, vocabulary, self.similar.fingerprints, progress=progress)
-        setting = Fitting(
-            network,
-            vocabulary,
-            corpus,
-            learned,
-            watched,
-            game=self.new_game(),
-            places=places,
-            share=self.share,
-            members=self.members,
-            warm=self.warm,
-            free=self.free,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            seed=self.seed,
-        )
+        setting = Fitting(self, corpus, learned, watched, progress)
         self.history_ = training.train(
-            network,
+            setting.network,
             setting.loss,
             setting.batches,
             setting.watching,
@@ -208,8 +184,8 @@ class JunctionTreeVAE:
             progress=progress,
             device=device,
         )
-        self.vocabulary_, self.network_, self.pool_, self.groups_ = vocabulary, network, pool, groups
-        self.rejected_ = corpus.rejected
+        self.vocabulary_, self.network_ = setting.vocabulary, setting.network
+        self.pool_, self.groups_, self.rejected_ = setting.pool, setting.groups, corpus.rejected
         return self
 
     def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +200,7 @@ class JunctionTreeVAE:
         order = np.random.default_rng(self.seed).permutation(count)
         return np.sort(order[held:]), np.sort(order[:held])
 
-    def _new_network(self, vocabulary: Vocabulary) -> TreeAutoencoder:
+    def new_network(self, vocabulary: Vocabulary) -> TreeAutoencoder:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
@@ -438,7 +414,7 @@ class JunctionTreeVAE:
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]
             model.vocabulary_ = Vocabulary.load(Path(folder) / "vocabulary.txt")
-            model.network_ = model._new_network(model.vocabulary_)
+            model.network_ = model.new_network(model.vocabulary_)
             model.network_.load_state_dict(weights["network"])
         model.network_.eval()
         return model
