@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REPORTS = ROOT / "paper" / "moses"
 MODELS = ROOT / "out" / "moses"
 _MEASURED = ("test", "reconstructed", "samples", "explained")
-_SWEEPS = ("weights", "tolerance", "reassembled", "rounds")
+_SWEEPS = ("weights", "tolerance", "reassembled", "rounds", "molecules_free0")
 
 
 def tree_cell(config: dict[str, Any]) -> Cell:
@@ -33,11 +33,13 @@ def tree_cell(config: dict[str, Any]) -> Cell:
 
 
 def train_cells(config: dict[str, Any]) -> list[Cell]:
-    """DEEP, and a GAME for every weight."""
+    """DEEP, a GAME for every weight, and DEEP without free nats."""
     shared = {key: value for key, value in config.items() if key not in (*_SWEEPS, *_MEASURED)}
     named = {"game-" + f"{w:g}": {"game": "symmetric", "weight": w} for w in config["weights"]}
     kinds: dict[str, dict[str, Any]] = {"deep": {"game": None, "weight": 0.0}, **named}
-    return [{**shared, "name": f"train-{name}", "kind": "train", **settings} for name, settings in kinds.items()]
+    cells = [{**shared, "name": f"train-{name}", "kind": "train", **settings} for name, settings in kinds.items()]
+    # Without free nats, on fewer molecules: what becomes of z.
+    return [*cells, {**cells[0], "name": "train-free0", "free": 0.0, "molecules": config["molecules_free0"]}]
 
 
 def speed_cell(config: dict[str, Any]) -> Cell:

@@ -24,10 +24,11 @@ def smoke(tmp_path_factory):
 
 
 def test_every_cell_runs_in_the_smallest_size(smoke):
-    assert set(smoke) == {"trees", "train-deep", "train-game-0.1", "test-deep", "test-game-0.1", "speed"}
+    assert set(smoke) == {"trees", "train-deep", "train-game-0.1", "train-free0", "test-deep", "test-game-0.1", "speed"}
     assert smoke["trees"]["reassembled"] == 1
     assert smoke["trees"]["not_reassembled"] == []
     assert smoke["train-deep"]["molecules"] == 300
+    assert smoke["train-free0"]["config"]["free"] == 0
     for name in ("test-deep", "test-game-0.1"):
         assert smoke[name]["validity"] == 1
         assert smoke[name]["molecules"] + smoke[name]["left_out"] == 20
