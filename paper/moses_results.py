@@ -110,13 +110,14 @@ def sweep(study: Study) -> str:
 
 
 def collapse(study: Study) -> str:
-    report = study.reports["train-free0"]
-    last = report["history"][-1]
-    return (
-        f"Trained without free nats on {report['molecules']:,} molecules, DEEP has a validation ELBO of "
-        f"{last['validation_elbo']:.2f} after {len(report['history'])} epochs, with a KL of {last['validation_kl']:.2f} "
-        "nats: the bound is better than with them, but z says next to nothing, and there is nothing to explain."
-    )
+    report, deep = study.reports["train-free0"], study.trained["DEEP"]
+    rows = ["| DEEP | molecules | validation ELBO | KL |", "|---|---|---|---|"]
+    for title, found in ((f"{study.config['free']:g} nats free", deep), ("none free", report)):
+        last = found["history"][-1]
+        rows.append(
+            f"| {title} | {found['molecules']:,} | {last['validation_elbo']:.2f} | {last['validation_kl']:.2f} |"
+        )
+    return "\n".join(rows)
 
 
 def generation(study: Study) -> str:
