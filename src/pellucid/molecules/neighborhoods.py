@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -16,7 +17,7 @@ from pellucid.errors import InputError
 from pellucid.molecules._cache import Arrays, Cache, as_bytes, as_texts, remembered
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.analogs import Groups
-from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.table import canonicals
 from pellucid.neighborhoods import Neighborhoods
 
@@ -168,7 +169,7 @@ class Similar:
         own = self.fingerprints(centers)
         real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
         names = list(real)
-        hits = self.fingerprints(names).similar_to(own, threshold=self.threshold) if names else None
+        hits = _known(self.fingerprints, tuple(names)).similar_to(own, threshold=self.threshold) if names else None
         places = {text: i for i, text in enumerate(centers)}
         points = list(centers)
         members: list[int] = []
@@ -206,6 +207,12 @@ class Similar:
             return [[] for _ in centers]
         parts = in_chunks(_make, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
         return [made for part in parts for made in part]
+
+
+@lru_cache(maxsize=2)
+def _known(morgan: Morgan, smiles: tuple[str, ...]) -> Fingerprints:
+    """Made once for all molecules whose neighbors are looked for among the same ones."""
+    return morgan.many(smiles)
 
 
 def neighbors(
