@@ -91,7 +91,7 @@ def test_a_corpus_is_built_once(tmp_path, monkeypatch):
     first = Corpus.build(GOOD, jobs=1, progress=False)
     monkeypatch.setattr("pellucid.molecules.vae.corpus.pack", None)
     again = Corpus.build(GOOD, jobs=1, progress=False)
-    assert again.folder == first.folder
+    assert equal(again, first)
     assert first.key() == again.key()
 
 
@@ -111,7 +111,7 @@ def test_folders_of_something_else_are_refused(tmp_path):
         Corpus.build(GOOD[:5], tmp_path / "here", jobs=1, progress=False)
     with pytest.raises(InputError, match="must be a folder that `Corpus.build` wrote"):
         Corpus.open(tmp_path)
-    with pytest.raises(InputError, match="which is none; correct the path"):
+    with pytest.raises(InputError, match="which is no file; correct the path, or put a single SMILES into a list"):
         Corpus.build(tmp_path / "absent.csv", progress=False)
 
 
@@ -125,3 +125,59 @@ def test_molecules_outside_of_a_vocabulary():
     assert len(corpus.packed(places, known).atom_offsets) == 3
     with pytest.raises(InputError, match=r"Every cluster must be in the vocabulary. Got 'CC\[SiH\]\(C\)C' with"):
         corpus.packed([0, 1], known)
+
+
+def test_a_folder_of_the_users_is_left_alone(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    for folder in ("mine", "mine/thesis.txt"):
+        with pytest.raises(InputError, match="must be new or empty"):
+            Corpus.build(GOOD, tmp_path / folder, progress=False)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+    (tmp_path / "empty").mkdir()
+    assert len(Corpus.build(GOOD[:3], tmp_path / "empty", jobs=1, progress=False)) == 3
+
+
+def test_keys_tell_sources_apart(tmp_path):
+    assert Corpus.of(["CC", "O"]).key() != Corpus.of(["C", "CO"]).key()
+    (tmp_path / "a.csv").write_text("smiles\nCCCl\nbad")
+    assert len(Corpus.build(tmp_path / "a.csv", jobs=1, progress=False).rejected) == 1
+    assert len(Corpus.build(["smiles", "CCCl", "bad"], jobs=1, progress=False).rejected) == 2
+    text = gzip.compress(b"CCO\nCCN\n")
+    for name, molecules in (("b.smi", 0), ("b.smi.gz", 2)):
+        (tmp_path / name).write_bytes(text)
+        assert len(Corpus.build(tmp_path / name, jobs=1, progress=False)) == molecules
+
+
+def test_rows_are_lines_and_blank_ones_do_not_count(tmp_path):
+    (tmp_path / "a.csv").write_text('note,smiles\n"a\nb",CCO\n\nx,bad\n\n')
+    corpus = Corpus.build(tmp_path / "a.csv", jobs=1, progress=False)
+    assert corpus.arrays["rows"].tolist() == [3]
+    assert [r.row for r in corpus.rejected] == [5]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Corpus.of("CCO"), "put it into a list"),
+        (lambda: Corpus.of(["CCO"], largest=1000), "largest"),
+        (lambda: Corpus.build(GOOD, limit=-1), "limit"),
+        (lambda: Corpus.build(GOOD, jobs="a"), "jobs"),
+        (lambda: Corpus.build(None), "Got NoneType"),
+    ],
+)
+def test_arguments_are_checked(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_broken_files_are_told(tmp_path):
+    whole = gzip.compress("\n".join(GOOD).encode())
+    for content in (whole[:100], b"CCO\n"):
+        (tmp_path / "a.gz").write_bytes(content)
+        with pytest.raises(InputError, match="a gzipped one if it is called .gz"):
+            Corpus.build(tmp_path / "a.gz", jobs=1, progress=False)
+    Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
+    (tmp_path / "here" / "atoms").write_bytes((tmp_path / "here" / "atoms").read_bytes()[:40])
+    with pytest.raises(InputError, match="the file atoms has not the length"):
+        Corpus.open(tmp_path / "here")

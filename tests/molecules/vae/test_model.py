@@ -118,7 +118,9 @@ def test_molecules_that_cannot_be_read_are_told(model):
     assert [r.reason.split(" ")[-2:] for r in encoding.rejected][1] == ["the", "vocabulary"]
     assert np.isnan(encoding.mean).all(1).tolist() == [False, True, True, True, False]
     assert np.array_equal(encoding.mean[[0, 4]], model.encode(SMILES[:2]).mean)
-    with pytest.raises(InputError, match=r"3 that cannot be read: row 2 \('nonsense'\): not a valid SMILES; row 3"):
+    with pytest.raises(
+        InputError, match=r"3 rows that cannot be read: row 2 \('nonsense'\): not a valid SMILES; row 3"
+    ):
         model.encode(given)
 
 
@@ -150,6 +152,33 @@ def test_scores_are_those_of_the_definitions(model):
     kl = 0.5 * (mean.square() + log_variance.exp() - log_variance - 1).sum(1)
     assert scores.tree.kl == pytest.approx(kl.numpy(), rel=1e-4)
     assert scores.to_dict()["molecules"] == len(test)
+    assert scores.deviation == pytest.approx(scores.deviations[scores.sizes > 2].mean())
+
+
+def test_scores_are_in_the_order_of_what_was_given(model):
+    a, b = nav17().smiles[130:132]
+    scores = model.evaluate([b, "nonsense", a, b], seed=1)
+    assert scores.rows.tolist() == [0, 2, 3]
+    assert scores.left_out == 1
+    assert scores.deviations[0] == scores.deviations[2]
+    assert scores.deviations == pytest.approx(model.evaluate([b, a, b], seed=1).deviations)
+    assert "1 molecule could not be read" in str(scores)
+    assert model.evaluate(Corpus.of([b, "nonsense", a])).left_out == 1
+
+
+def test_stereochemistry_changes_nothing():
+    flat = ["CC(N)C(=O)O", "CC(N)C(=O)N", "CC(O)C(=O)O", "CC(N)CO", "CCC(N)C(=O)O", "CC(N)C(=O)OC"]
+    similar = Similar(analogs=False, threshold=0.3)
+    small = JunctionTreeVAE(**SETTINGS | {"similar": similar}).fit(Corpus.of(flat), validation=0, progress=False)
+    assert small.explain("C[C@H](N)C(=O)O").to_dict() == small.explain(flat[0]).to_dict()
+    assert small.evaluate(["C[C@H](N)C(=O)O"]).deviation == pytest.approx(small.explain(flat[0]).divergence)
+
+
+@pytest.mark.parametrize("smiles", [["C"] * 4, ["FF"] * 3, ["[Na+]", "CCO", "CCN", "CCC"]])
+def test_labels_that_nothing_fits_have_no_children(smiles):
+    small = JunctionTreeVAE(**SETTINGS | {"game": None}).fit(Corpus.of(smiles), validation=0, progress=False)
+    for greedy in (False, True):
+        assert all(Chem.MolFromSmiles(text) is not None for text in small.sample(100, greedy=greedy))
 
 
 def fitting(**settings):
@@ -238,9 +267,18 @@ def test_use_is_checked(model):
         model.decode(np.zeros(8))
     with pytest.raises(InputError, match="NaN or infinity"):
         model.decode(np.full((1, 8), np.nan))
-    with pytest.raises(InputError, match="2 rows|1 that cannot be read"):
+    with pytest.raises(InputError, match=r"1 row that cannot be read: row 6 \('nonsense'\)"):
         JunctionTreeVAE(**SETTINGS).fit([*SMILES[:5], "nonsense"], on_error="raise", progress=False)
     with pytest.raises(InputError, match="must be molecules left to learn from"):
         JunctionTreeVAE(**SETTINGS).fit(Corpus.of(SMILES[:1]), progress=False)
+    for call in (lambda: model.encode(None), lambda: model.elbo(5)):
+        with pytest.raises(InputError, match="give a list of texts"):
+            call()
+    with pytest.raises(InputError, match="must be at least one molecule"):
+        model.encode([])
+    with pytest.raises(InputError, match="seed"):
+        model.elbo(SMILES[:1], seed=-1)
+    with pytest.raises(InputError, match='"raise" or "skip"'):
+        model.encode(SMILES[:1], on_error="ignore")
     with pytest.raises(InputError, match="One molecule is explained at a time"):
         model.explain(SMILES[:2])

@@ -83,6 +83,16 @@ def test_a_tree_depends_on_the_molecule_and_not_on_its_spelling():
     assert len({(tree.smiles, tree.labels, tree.clusters, tree.parents) for tree in trees}) == 1
 
 
+def test_a_dot_need_not_part_a_molecule():
+    assert decompose("C1.C1").smiles == "CC"
+    assert decompose("CCO St.John").smiles == "CCO"
+
+
+def test_reassembly_needs_the_labels():
+    with pytest.raises(InputError, match="Got 'CO', which is not; a vocabulary of these labels alone is"):
+        reassemble(decompose("CCO"), Vocabulary({"CC": 1}))
+
+
 def test_stereochemistry_is_dropped():
     assert decompose("C[C@H](N)C(=O)O").smiles == "CC(N)C(=O)O"
 
@@ -110,7 +120,11 @@ def test_bonds_know_their_order_and_where_they_are():
         ("C[CH2]", "a radical"),
         ("*C", "may be any"),
         ("[H][H]", "a hydrogen written as an atom"),
-        ("CB->N", "a bond that is not single|unusual valence|not a valid"),
+        ("N->[Pt](Cl)Cl", "a bond that is not single"),
+        ("Cl[Hg]Cl", "Hg, of which it is not known how many bonds it has"),
+        ("C[SH3]", "S with 1 bond and 3 hydrogens, an unusual valence"),
+        ("CC\u00e9", "a letter that no SMILES has"),
+        (5, "not a text"),
     ],
 )
 def test_what_has_no_tree_says_why(smiles, reason):
@@ -122,6 +136,8 @@ def test_the_largest_molecule_is_allowed():
     assert len(decompose("C" * 120).atoms) == 120
     with pytest.raises(InputError, match="5 heavy atoms, of which 4 are allowed"):
         decompose("CCCCC", largest=4)
+    with pytest.raises(InputError, match="largest"):
+        decompose("C" * 300, largest=400)
 
 
 def test_vocabularies_are_kept_as_text(tmp_path):

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from rdkit import Chem
 
+from pellucid.errors import InputError
 from pellucid.molecules.vae import _assembly_kernel as kernel
 from pellucid.molecules.vae.trees import JunctionTree, molecule_of, template
 from pellucid.molecules.vae.vocabulary import Vocabulary
@@ -106,6 +107,11 @@ def reassemble(tree: JunctionTree, vocabulary: Vocabulary) -> str:
 
     Uses nothing of the molecule but the labels, and which atoms of neighboring clusters are the same.
     """
+    if (missing := vocabulary.missing(tree.labels)) is not None:
+        raise InputError(
+            f"Every label of the tree must be in the vocabulary. Got {missing!r}, which is not; a vocabulary of these "
+            "labels alone is `Vocabulary(Counter(tree.labels))`."
+        )
     growing: Growing | None = None
     for label, parent, atoms in zip(tree.labels, tree.parents, tree.clusters, strict=True):
         place = vocabulary.index[label]

@@ -21,8 +21,8 @@ from pellucid._files import cache_folder
 from pellucid.errors import InputError
 from pellucid.molecules._parallel import over_chunks
 from pellucid.molecules.table import Rejection, counted
-from pellucid.molecules.vae.packing import all_arrays, gather, key_of, pack, rows_of, write
-from pellucid.molecules.vae.trees import LARGEST
+from pellucid.molecules.vae.packing import FORMAT, RAGGED, all_arrays, gather, key_of, pack, rows_of, write
+from pellucid.molecules.vae.trees import LARGEST, LIMIT
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
 # Molecules that one task of a worker handles.
@@ -68,7 +68,8 @@ class Corpus:
     """What was left out; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
     reasons: Mapping[str, int]
     """How many rows were left out, by reason."""
-    folder: Path | None = None
+    built_from: str = ""
+    """A key of everything that a corpus on disk depends on."""
 
     def __len__(self) -> int:
         return len(self.arrays["atoms_ends"])
@@ -87,6 +88,9 @@ class Corpus:
     @classmethod
     def of(cls, smiles: Iterable[str], *, largest: int = LARGEST) -> Corpus:
         """The junction trees of a few molecules, in memory."""
+        if isinstance(smiles, str):
+            raise InputError(f"Molecules must be a list of SMILES. Got the text {smiles!r}; put it into a list.")
+        _checks.whole(largest, 1, "largest", LIMIT)
         arrays, content = gather([pack(list(enumerate(smiles, 1)), largest)])
         return cls(arrays=arrays, **content)
 
@@ -115,6 +119,11 @@ class Corpus:
         limit : read so many rows only.
         jobs : processes; by default one per core.
         """
+        _checks.whole(largest, 1, "largest", LIMIT)
+        limit = None if limit is None else _checks.whole(limit, 1, "limit")
+        jobs = None if jobs is None else _checks.whole(jobs, 1, "jobs")
+        if not isinstance(source, str | Path | Iterable):
+            raise InputError(f"The source must be SMILES, or a file of them. Got {type(source).__name__}.")
         source = source if isinstance(source, str | Path) else list(source)
         key = key_of(source, largest, limit)
         home = cache_folder() / "molecules" / f"trees-{key}" if folder is None else Path(folder)
@@ -126,6 +135,8 @@ class Corpus:
                 f"`folder` must be new, or hold the corpus of the same molecules. Got {home}, which holds others; "
                 "choose another place."
             )
+        if home.is_file() or (home.is_dir() and any(home.iterdir())):
+            raise InputError(f"`folder` must be new or empty. Got {home}, which is not; choose another place.")
         home.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-draft-", dir=home.parent))
         try:
@@ -137,8 +148,6 @@ class Corpus:
                 over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
                 key,
             )
-            if home.exists():
-                shutil.rmtree(home)
             os.replace(draft, home)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
@@ -151,6 +160,8 @@ class Corpus:
         home = Path(folder)
         try:
             content = json.loads((home / "corpus.json").read_text())
+            if content["format"] != FORMAT:
+                raise ValueError(f"its format is {content['format']}, not {FORMAT}")
             arrays = {}
             for name, (kind, width) in all_arrays().items():
                 file = home / name
@@ -158,6 +169,10 @@ class Corpus:
                 empty = not file.stat().st_size
                 flat = np.zeros(0, kind) if empty else np.memmap(file, dtype=kind, mode="r")
                 arrays[name] = flat.reshape(shape)
+            for name in RAGGED:
+                ends = arrays[f"{name}_ends"]
+                if len(arrays[name]) != (ends[-1] if len(ends) else 0):
+                    raise ValueError(f"the file {name} has not the length that it was written with")
             with (home / "rejected.csv").open(newline="", encoding="utf-8") as stream:
                 rows = list(islice(csv.reader(stream), 1, 1001))
             return cls(
@@ -166,7 +181,7 @@ class Corpus:
                 counts=tuple(content["counts"]),
                 rejected=tuple(Rejection(int(row), text, reason) for row, text, reason in rows),
                 reasons=content["reasons"],
-                folder=home,
+                built_from=content["key"],
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
@@ -175,9 +190,8 @@ class Corpus:
 
     def key(self) -> str:
         """What it was built from; resumed runs must have the same."""
-        if self.folder is not None:
-            return str(json.loads((self.folder / "corpus.json").read_text())["key"])
-        return hashlib.sha256(self.arrays["texts"].tobytes()).hexdigest()[:32]
+        content = self.arrays["texts"].tobytes() + self.arrays["texts_ends"].tobytes()
+        return self.built_from or hashlib.sha256(content).hexdigest()[:32]
 
     def vocabulary(self) -> Vocabulary:
         """All labels that occur."""

@@ -80,8 +80,11 @@ def _tell(network: TreeAutoencoder, z: Tensor, generator: torch.Generator | None
         inputs = torch.cat([network.told(at), arrived, z[active]], dim=1)
         chance = torch.sigmoid(network.topology(inputs).squeeze(1)).cpu()
         drawn = torch.rand(len(active), generator=generator) if generator else torch.full((len(active),), 0.5)
+        allowed = network.fits[at]
+        able = allowed.any(1)  # a label that nothing fits has no children
         expand = [
-            bool(go) and len(trees[i].labels) < MOST for i, go in zip(active, (chance > drawn).tolist(), strict=True)
+            bool(go) and len(trees[i].labels) < MOST
+            for i, go in zip(active, ((chance > drawn) & able.cpu()).tolist(), strict=True)
         ]
         # A message to a child rests on all that has arrived, one to the parent on what came from below.
         rests = [here[k] if expand[k] else trees[i].below() for k, i in enumerate(active)]
@@ -91,7 +94,7 @@ def _tell(network: TreeAutoencoder, z: Tensor, generator: torch.Generator | None
             store = torch.cat([store, torch.zeros_like(store)])
         store[made : made + len(new)] = new
         chances = network.label(torch.cat([new, z[active]], dim=1))
-        labels = _choose(chances.masked_fill(~network.fits[at], -torch.inf).log_softmax(1), generator)
+        labels = _choose(chances.masked_fill(~allowed & able[:, None], -torch.inf).log_softmax(1), generator)
         going = []
         for k, i in enumerate(active):
             if expand[k]:

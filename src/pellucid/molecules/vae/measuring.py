@@ -32,10 +32,9 @@ def bound(
     joined: Tensor,
     *,
     draws: int,
-    seed: int,
+    source: torch.Generator,
 ) -> Elbo:
     """The bound with these posteriors (N, 4 L), the expectation estimated by so many draws."""
-    source = torch.Generator().manual_seed(seed)
     posterior = Posterior.split(joined.float())
     sums = torch.zeros(3, len(places))
     for _ in range(draws):

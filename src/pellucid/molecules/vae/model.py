@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -19,7 +19,7 @@ from pellucid.molecules._inputs import whole_delta
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.neighborhoods import Similar, Surroundings
-from pellucid.molecules.table import Rejection, canonicals, counted
+from pellucid.molecules.table import Rejection, counted
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitting import Fitting
@@ -27,6 +27,7 @@ from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, posteriors
 from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.witnesses import TreeFamily, effective_depth
@@ -56,7 +57,7 @@ class JunctionTreeVAE:
     q(z | M), independent Gaussians for z = (z_T, z_G); the decoder tells the tree from z_T, cluster by cluster, and
     attaches the clusters with z_G. Training maximises
 
-        E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over B(M) of D_M,
+        E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over M of D_M,
         D_M = mean over members M' of KL( sg(g_M(M')) || q(M') )
 
     where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
@@ -67,7 +68,7 @@ class JunctionTreeVAE:
     Parameters
     ----------
     game : "symmetric", "asymmetric" or None.
-    weight : of the game; 0 is no game.
+    weight : of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
     delta : trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
     similar : who is whose neighbor.
     centers : molecules learned from, chosen at random, whose neighborhoods play.
@@ -90,7 +91,8 @@ class JunctionTreeVAE:
     pool_, groups_ : where neighbors come from.
     network_ : encoder and decoder.
     history_ : one record of losses per epoch.
-    rejected_ : rows that were left out, with the reason.
+    rejected_ : rows that were left out, with the reason; of many the first thousand.
+    left_out_ : how many were left out, by reason.
     """
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
@@ -118,6 +120,7 @@ class JunctionTreeVAE:
     network_: TreeAutoencoder = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
     rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
+    left_out_: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.game not in (None, "symmetric", "asymmetric"):
@@ -154,7 +157,8 @@ class JunctionTreeVAE:
         source : SMILES, or a text file of them, or what `Corpus.build` made of either.
         validation : the share of the molecules to hold out, at random, for early stopping; 0 trains all epochs on
             everything.
-        on_error : "skip" leaves out molecules that cannot be used and lists them in `rejected_`; "raise" refuses them.
+        on_error : "skip" leaves out molecules that cannot be used, counts them in `left_out_` and lists the first
+            thousand in `rejected_`; "raise" refuses them.
         folder : where checkpoints go, about one a minute; None keeps none.
         resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
             same model as an uninterrupted one.
@@ -163,11 +167,15 @@ class JunctionTreeVAE:
         """
         from pellucid import training
 
+        require_on_error(on_error)
+        self._split(2, validation)
         corpus = source if isinstance(source, Corpus) else Corpus.build(source, progress=progress)
-        if on_error not in ("raise", "skip"):
-            raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
-        if corpus.rejected and on_error == "raise":
-            raise InputError(f"Every row must be a molecule with a junction tree. Got {_listed(corpus.rejected)}.")
+        total = sum(corpus.reasons.values())
+        if total and (on_error == "raise" or not len(corpus)):
+            raise InputError(
+                f"Every row must be a molecule with a junction tree. Got {listed(corpus.rejected, total)}. Mend or "
+                'remove these rows; `on_error="skip"` goes on without them, if there are others.'
+            )
         learned, watched = self._split(len(corpus), validation)
         setting = Fitting(self, corpus, learned, watched, progress)
         self.history_ = training.train(
@@ -186,6 +194,7 @@ class JunctionTreeVAE:
         )
         self.vocabulary_, self.network_ = setting.vocabulary, setting.network
         self.pool_, self.groups_, self.rejected_ = setting.pool, setting.groups, corpus.rejected
+        self.left_out_ = dict(corpus.reasons)
         return self
 
     def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
@@ -226,24 +235,22 @@ class JunctionTreeVAE:
         on_error : "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives
             them NaN, and lists them in `rejected`.
         """
-        corpus, known, rows, rejected = self._read(smiles, on_error)
-        total = len(corpus) if isinstance(smiles, Corpus) else rows
-        result = np.full((total, 4 * self.latent), np.nan, dtype=np.float32)
-        places = known if isinstance(smiles, Corpus) else corpus.arrays["rows"][known] - 1
-        result[places] = posteriors(self.network_, self.vocabulary_, corpus, known).numpy()
+        given = self._read(smiles, on_error)
+        result = np.full((given.total, 4 * self.latent), np.nan, dtype=np.float32)
+        result[given.rows] = posteriors(self.network_, self.vocabulary_, given.corpus, given.known).numpy()
         mean, log_variance = np.split(result, 2, axis=1)
-        return Encoding(mean, log_variance, rejected)
+        return Encoding(mean, log_variance, given.rejected)
 
     def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
         """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed."""
         self._fitted()
-        points = torch.as_tensor(np.asarray(z), dtype=torch.float32)
+        points = _checks.tensor(z.detach() if isinstance(z, Tensor) else z, "z").float()
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
             raise InputError(
                 f"Points must be finite, (N, {2 * self.latent}). Got {tuple(points.shape)}"
                 f"{'' if points.isfinite().all() else ' with NaN or infinity'}; a single one is `z[None]`."
             )
-        source = None if seed is None else torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+        source = None if seed is None else _source(seed)
         return [text for part in points.split(PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
 
     def reconstruct(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
@@ -258,9 +265,13 @@ class JunctionTreeVAE:
         greedy : take what is most likely at every step, rather than a draw.
         """
         self._fitted()
-        source = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
-        z = torch.randn(_checks.whole(count, 1, "count"), 2 * self.latent, generator=source)
-        return self.decode(z, seed=None if greedy else seed)
+        # One source of random numbers for points and decisions, which must not depend on each other.
+        source, left = _source(seed), _checks.whole(count, 1, "count")
+        found: list[str] = []
+        while len(found) < left:
+            z = torch.randn(min(PIECE, left - len(found)), 2 * self.latent, generator=source)
+            found += decode(self.network_, self.vocabulary_, z, None if greedy else source)
+        return found
 
     def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
         """Molecules on the straight line between two encodings, both ends included; the first of equals that follow
@@ -273,47 +284,25 @@ class JunctionTreeVAE:
 
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
-        corpus, known, _, _ = self._read(smiles, "raise")
-        found = posteriors(self.network_, self.vocabulary_, corpus, known)
-        return self._bound(corpus, known, found, _checks.whole(draws, 1, "draws"), seed)
+        given = self._read(smiles, "raise")
+        found = posteriors(self.network_, self.vocabulary_, given.corpus, given.known)
+        return self._bound(given.corpus, given.known, found, _checks.whole(draws, 1, "draws"), seed)
 
     def _bound(self, corpus: Corpus, places: np.ndarray, joined: Tensor, draws: int, seed: int) -> Elbo:
-        return bound(self.network_, self.vocabulary_, corpus, places, joined, draws=draws, seed=seed)
+        source = _source(seed)
+        return bound(self.network_, self.vocabulary_, corpus, places, joined, draws=draws, source=source)
 
-    def _read(
-        self, smiles: str | Iterable[str] | Corpus, on_error: Literal["raise", "skip"]
-    ) -> tuple[Corpus, np.ndarray, int, tuple[Rejection, ...]]:
-        """Junction trees, the places of those whose labels are known, the number of rows, and what is left out."""
+    def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> Given:
         self._fitted()
-        if isinstance(smiles, Corpus):
-            corpus, texts = smiles, []
-        else:
-            texts = [smiles] if isinstance(smiles, str) else list(smiles)
-            corpus = Corpus.of(texts)
-        known, _ = corpus.known(self.vocabulary_)
-        unknown = np.setdiff1d(np.arange(len(corpus)), known)
-        rejected = list(corpus.rejected if texts else ())
-        for i in unknown.tolist():
-            label = corpus.unknown_label(i, self.vocabulary_)
-            rejected.append(
-                Rejection(int(corpus.arrays["rows"][i]), corpus.smiles(i), f"{label!r} is not in the vocabulary")
-            )
-        rejected.sort()
-        if rejected and on_error == "raise":
-            raise InputError(
-                f"Every molecule must have a junction tree of known labels. Got {_listed(rejected)}. Leave these out, "
-                'or pass `on_error="skip"` where it is offered.'
-            )
-        if not len(known):
-            raise InputError("There must be at least one molecule that can be read. Got none.")
-        return corpus, known, len(texts), tuple(rejected)
+        return read(smiles, self.vocabulary_, on_error)
 
     # -- witnesses -----------------------------------------------------------------------------------------------
 
     def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> Surroundings:
         """The neighborhoods of molecules: similar ones among those of the pool, and analogs."""
-        self._fitted()
-        texts = list(dict.fromkeys(canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")))
+        given = self._read(smiles, "raise")
+        # Without stereochemistry, which the encoder does not see.
+        texts = list(dict.fromkeys(given.corpus.smiles(int(i)) for i in given.known))
         few = len(texts) < 32
         return self.similar.around(
             texts,
@@ -361,26 +350,30 @@ class JunctionTreeVAE:
         ----------
         draws : of each posterior.
         """
-        corpus, known, _, rejected = self._read(smiles, "skip")
-        neural, trees, deviations, sizes, leaves = [], [], [], [], []
-        for part in np.array_split(known, max(1, -(-len(known) // _CENTERS))):
-            centers = [corpus.smiles(int(i)) for i in part]
-            places = self.places(self.surroundings(centers, progress=progress), progress=progress)
-            witnesses = self.witnesses(places)
-            here = places.index[places.hoods.centers.numpy()]
-            neural.append(self._bound(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed))
-            trees.append(self._bound(places.corpus, here, witnesses.at_centers(), draws, seed))
-            deviations.append(witnesses.deviations(gaussian_kl).numpy())
-            sizes.append(places.hoods.sizes.numpy())
-            nodes = np.diff(witnesses.trees.node_offsets)
-            leaves.append((nodes + 1) // 2)
+        given = self._read(smiles, "skip")
+        texts = [given.corpus.smiles(int(i)) for i in given.known]
+        different = list(dict.fromkeys(texts))
+        parts = []
+        for begin in range(0, len(different), _CENTERS):
+            around = self.surroundings(different[begin : begin + _CENTERS], progress=progress)
+            parts.append(self._scores(self.places(around, progress=progress), draws, seed))
+        place = {text: i for i, text in enumerate(different)}
+        return EncoderScores.joined(parts).select(
+            np.array([place[text] for text in texts]), rows=given.rows, left_out=given.left_out
+        )
+
+    def _scores(self, places: Places, draws: int, seed: int) -> EncoderScores:
+        """Of the centers of some neighborhoods."""
+        witnesses = self.witnesses(places)
+        here = places.index[places.hoods.centers.numpy()]
         return EncoderScores(
-            neural=Elbo.joined(neural),
-            tree=Elbo.joined(trees),
-            deviations=np.concatenate(deviations),
-            sizes=np.concatenate(sizes),
-            leaves=np.concatenate(leaves),
-            left_out=len(rejected),
+            neural=self._bound(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed),
+            tree=self._bound(places.corpus, here, witnesses.at_centers(), draws, seed),
+            deviations=witnesses.deviations(gaussian_kl).numpy(),
+            sizes=places.hoods.sizes.numpy(),
+            leaves=(np.diff(witnesses.trees.node_offsets) + 1) // 2,
+            rows=np.arange(len(here)),
+            left_out=0,
         )
 
     def _fitted(self) -> None:
@@ -398,6 +391,7 @@ class JunctionTreeVAE:
             "largest_group": self.groups_.largest,
             "pool": list(self.pool_),
             "rejected": [list(row) for row in self.rejected_],
+            "left_out": self.left_out_,
             "history": self.history_,
         }
         storage.save(Path(folder), "junction_tree_vae", content, {"network": self.network_.state_dict()})
@@ -412,6 +406,7 @@ class JunctionTreeVAE:
             model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
             model.pool_ = tuple(content["pool"])
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
+            model.left_out_ = content["left_out"]
             model.history_ = content["history"]
             model.vocabulary_ = Vocabulary.load(Path(folder) / "vocabulary.txt")
             model.network_ = model.new_network(model.vocabulary_)
@@ -427,9 +422,8 @@ class JunctionTreeVAE:
 _AS_IT_IS = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
 
 
-def _listed(rejected: Sequence[Rejection]) -> str:
-    shown = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:5])
-    return f"{len(rejected)} that cannot be read: {shown}{'; ...' if len(rejected) > 5 else ''}"
+def _source(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
 
 
 def _readable(around: Surroundings, places: Places) -> Surroundings:

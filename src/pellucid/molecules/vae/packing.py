@@ -20,7 +20,7 @@ from pellucid.molecules.files import SMILES_NAMES
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
 
-FORMAT = 1
+FORMAT = 2
 # The arrays of a corpus: their type, and the length of a row.
 _ARRAYS: dict[str, tuple[str, int]] = {
     "atoms": ("u1", 4),
@@ -33,11 +33,11 @@ _ARRAYS: dict[str, tuple[str, int]] = {
     "rows": ("<i8", 1),
 }
 # Those that a molecule has several rows of; where its rows end is kept for each.
-_RAGGED = ("atoms", "bonds", "labels", "members", "texts")
+RAGGED = ("atoms", "bonds", "labels", "members", "texts")
 
 
 def all_arrays() -> dict[str, tuple[str, int]]:
-    return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in _RAGGED}
+    return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in RAGGED}
 
 
 class Part(NamedTuple):
@@ -56,7 +56,7 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> Part:
     with rdBase.BlockLogs():
         for number, text in rows:
             try:
-                trees.append(tree_of(text if isinstance(text, str) else "", largest))
+                trees.append(tree_of(text, largest))
                 kept.append([number])
             except Unusable as reason:
                 rejected.append(Rejection(number, str(text), str(reason)))
@@ -75,7 +75,7 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> Part:
     for name, (kind, width) in _ARRAYS.items():
         shape = (0,) if width == 1 else (0, width)
         arrays[name] = np.concatenate([np.zeros(shape, kind), *(np.asarray(v, dtype=kind) for v in values[name])])
-    for name in _RAGGED:
+    for name in RAGGED:
         arrays[f"{name}_ends"] = np.array([len(v) for v in values[name]], dtype=np.int64)
     return Part(arrays, list(names), rejected)
 
@@ -87,7 +87,7 @@ class _Numbering:
         self.numbers: dict[str, int] = {}
         self.counts: Counter[int] = Counter()
         self.reasons: Counter[str] = Counter()
-        self.ends = dict.fromkeys(_RAGGED, 0)
+        self.ends = dict.fromkeys(RAGGED, 0)
 
     def renumbered(self, part: Part) -> dict[str, np.ndarray]:
         numbers = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in part.names], dtype="<i4")
@@ -95,7 +95,7 @@ class _Numbering:
         self.counts.update(labels.tolist())
         self.reasons.update(rejection.reason for rejection in part.rejected)
         arrays = part.arrays | {"labels": labels}
-        for name in _RAGGED:
+        for name in RAGGED:
             ends = np.cumsum(arrays[f"{name}_ends"]) + self.ends[name]
             self.ends[name] = int(ends[-1]) if len(ends) else self.ends[name]
             arrays[f"{name}_ends"] = ends
@@ -143,38 +143,53 @@ def key_of(source: str | Path | Sequence[str], largest: int, limit: int | None) 
     """Of everything that a corpus depends on."""
     digest = hashlib.sha256(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}".encode())
     if isinstance(source, str | Path):
+        digest.update(f"file{Path(source).suffix}".encode())
         with _opened(source, compressed=False) as stream:
             for block in iter(lambda: stream.read(1 << 20), b""):
                 digest.update(block)
     else:
-        digest.update("\n".join(map(str, source)).encode())
+        for text in source:
+            digest.update(f"{text}\n".encode())
     return digest.hexdigest()[:32]
 
 
 def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"The source must be SMILES, or a file of them. Got {path}, which is none; correct the path.")
+        raise InputError(
+            f"The source must be a list of SMILES, or the path of a file of them. Got {str(path)!r}, which is no file; "
+            "correct the path, or put a single SMILES into a list."
+        )
     if compressed and path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
     return path.open("rb")
 
 
 def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(number of the row, SMILES); in files lines are counted from 1, names of columns included."""
+    """(number of the row, SMILES); in files the first line has the number 1, blank lines have none."""
     if not isinstance(source, str | Path):
         yield from enumerate(source, 1)
         return
-    with _opened(source, compressed=True) as stream:
-        lines = (line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
-        first = next(lines, "")
-        names = next(csv.reader([first]), [])
-        low = [name.strip().lower() for name in names]
-        column = next((low.index(name) for name in SMILES_NAMES if name in low), None)
-        if column is None:
-            # Without names: the text before the first blank, as in .smi files.
-            for number, line in enumerate(chain([first], lines), 1):
-                yield number, line.split(maxsplit=1)[0] if line.strip() else ""
-        else:
-            for number, cells in enumerate(csv.reader(lines), 2):
-                yield number, cells[column] if column < len(cells) else ""
+    try:
+        with _opened(source, compressed=True) as stream:
+            yield from _lines(line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
+    except (EOFError, OSError, csv.Error) as error:
+        raise InputError(
+            f"The source must be a text file, and a gzipped one if it is called .gz. Got {source}: {error}."
+        ) from None
+
+
+def _lines(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
+    first = next(lines, "")
+    low = [name.strip().lower() for name in next(csv.reader([first]), [])]
+    column = next((low.index(name) for name in SMILES_NAMES if name in low), None)
+    if column is None:
+        # Without names: the text before the first blank, as in .smi files.
+        for number, line in enumerate(chain([first], lines), 1):
+            if line.strip():
+                yield number, line.split(maxsplit=1)[0]
+        return
+    reader = csv.reader(lines)
+    for cells in reader:
+        if cells:
+            yield reader.line_num + 1, cells[column] if column < len(cells) else ""

@@ -8,6 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
+from pellucid.molecules.table import counted
+
+_ARRAYS = ("deviations", "sizes", "leaves", "rows")
+
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -34,6 +38,10 @@ class Elbo:
         names = ("topology", "labels", "assembly", "kl")
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
+    def select(self, index: np.ndarray) -> Elbo:
+        """Of some of the molecules."""
+        return Elbo(**{name: getattr(self, name)[index] for name in ("topology", "labels", "assembly", "kl")})
+
     def __len__(self) -> int:
         return len(self.kl)
 
@@ -57,7 +65,7 @@ class Elbo:
     def __str__(self) -> str:
         m = self.to_dict()
         return (
-            f"ELBO {m['elbo']:.2f} over {len(self):,} molecules = topology {m['topology']:.2f} + labels "
+            f"ELBO {m['elbo']:.2f} over {counted(len(self), 'molecule')} = topology {m['topology']:.2f} + labels "
             f"{m['labels']:.2f} + assembly {m['assembly']:.2f} - KL {m['kl']:.2f}"
         )
 
@@ -65,24 +73,41 @@ class Elbo:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EncoderScores:
-    """An autoencoder beside the trees that witness its encoder, over the molecules that have neighborhoods."""
+    """An autoencoder beside the trees that witness its encoder; N molecules that could be read."""
 
     neural: Elbo
     """With the posterior of the network,"""
     tree: Elbo
     """and with that which each molecule's own tree gives it."""
     deviations: np.ndarray
-    """(n,) of each neighborhood the mean over its members of KL(tree || network)."""
+    """(N,) of each neighborhood the mean over its members of KL(tree || network)."""
     sizes: np.ndarray
-    """(n,) members of each."""
+    """(N,) members of each."""
     leaves: np.ndarray
-    """(n,) leaves of each tree."""
+    """(N,) leaves of each tree."""
+    rows: np.ndarray
+    """(N,) the places of the molecules among those that were given, the first being 0."""
     left_out: int
-    """Molecules that could not be read."""
+    """How many of those that were given could not be read."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncoderScores]) -> EncoderScores:
+        """Of all molecules of several."""
+        arrays: dict[str, Any] = {n: np.concatenate([getattr(part, n) for part in parts]) for n in _ARRAYS}
+        neural, tree = (Elbo.joined([getattr(part, name) for part in parts]) for name in ("neural", "tree"))
+        return cls(neural=neural, tree=tree, **arrays, left_out=sum(part.left_out for part in parts))
+
+    def select(self, index: np.ndarray, *, rows: np.ndarray, left_out: int) -> EncoderScores:
+        """Of some of the molecules, which had these places among all that were given."""
+        arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in _ARRAYS if name != "rows"}
+        neural, tree = self.neural.select(index), self.tree.select(index)
+        return EncoderScores(neural=neural, tree=tree, **arrays, rows=rows, left_out=left_out)
 
     @property
     def deviation(self) -> float:
-        return float(self.deviations.mean())
+        """The mean over neighborhoods with more than 2 members; in smaller ones a tree is always exact."""
+        some = self.deviations[self.sizes > 2]
+        return float(some.mean()) if len(some) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """Means, ready for JSON."""
@@ -105,7 +130,15 @@ class EncoderScores:
         return str(self)
 
     def __str__(self) -> str:
-        return (
-            f"network: {self.neural}\ntrees:   {self.tree}\ndeviation KL(tree || network) {self.deviation:.3f} over "
-            f"neighborhoods of {np.median(self.sizes):g} members (median)"
-        )
+        lines = [f"network: {self.neural}", f"trees:   {self.tree}"]
+        some = self.sizes[self.sizes > 2]
+        if len(some):
+            lines.append(
+                f"deviation KL(tree || network) {self.deviation:.3f} over {counted(len(some), 'neighborhood')} with "
+                f"more than 2 members, {np.median(some):g} in the median"
+            )
+        else:
+            lines.append("no neighborhood has more than 2 members: lower the threshold of similarity, or make analogs")
+        if self.left_out:
+            lines.append(f"{counted(self.left_out, 'molecule')} could not be read")
+        return "\n".join(lines)

@@ -11,12 +11,16 @@ from typing import NamedTuple, final
 import numpy as np
 from rdkit import Chem, rdBase
 
+from pellucid import _checks
 from pellucid.errors import InputError
+from pellucid.molecules.table import counted
 
 # Charges are kept as bytes.
 _NEUTRAL = 8
 LARGEST = 120
-"""Heavy atoms that a molecule may have."""
+"""Heavy atoms that a molecule may have, if nothing else is said."""
+LIMIT = 255
+"""More than these cannot be: atoms are numbered by bytes."""
 
 
 class Unusable(ValueError):  # noqa: N818
@@ -87,6 +91,7 @@ def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
     smiles : of one molecule.
     largest : heavy atoms that it may have.
     """
+    _checks.whole(largest, 1, "largest", LIMIT)
     try:
         return tree_of(smiles, largest)
     except Unusable as reason:
@@ -107,7 +112,7 @@ def tree_of(smiles: str, largest: int = LARGEST) -> JunctionTree:
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     rings = [set(ring) for ring in molecule.GetRingInfo().AtomRings()]
     kinds = [16 * element + charge for element, charge, _, _ in fields]
-    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in own_bonds]
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondType())) for b in own_bonds]
     ringed = [b.IsInRing() for b in own_bonds] if rings else [False] * len(bonds)
     _require_usual([hydrogens for _, _, hydrogens, _ in fields], kinds, bonds)
     sets, edges = _clusters(len(kinds), bonds, ringed, rings)
@@ -180,12 +185,16 @@ def _plain(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
 
     Numbers of atoms and the Kekulé form then depend on the molecule alone.
     """
+    if not isinstance(smiles, str):
+        raise Unusable("not a text")
     text = smiles.strip()
+    if not text.isascii():  # RDKit may read the part before it
+        raise Unusable("a letter that no SMILES has")
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(text) if text else None
     if molecule is None:
         raise Unusable("not a valid SMILES" if text else "no SMILES")
-    if "." in text:
+    if "." in text and len(Chem.GetMolFrags(molecule)) > 1:
         raise Unusable("several parts that are not bonded to each other")
     if molecule.GetNumAtoms() > largest:
         raise Unusable(f"{molecule.GetNumAtoms()} heavy atoms, of which {largest} are allowed")
@@ -211,7 +220,10 @@ def _require_usual(hydrogens: Sequence[int], kinds: Sequence[int], bonds: Sequen
     for kind, total, own in zip(kinds, used, hydrogens, strict=True):
         if _expected(kind, total) != own:
             symbol = Chem.GetPeriodicTable().GetElementSymbol(kind // 16)
-            raise Unusable(f"{symbol} with {total} bonds and {own} hydrogens, an unusual valence")
+            if not valences(kind):
+                raise Unusable(f"{symbol}, of which it is not known how many bonds it has")
+            count = counted(total, "bond")
+            raise Unusable(f"{symbol} with {count} and {counted(own, 'hydrogen')}, an unusual valence")
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.molecules.table import counted
 from pellucid.molecules.vae.trees import Template, capacity, template
 
 
@@ -49,7 +50,8 @@ class Vocabulary:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        return f"Vocabulary({len(self)} labels: {', '.join(self.labels[:5])}, ...)"
+        more = ", ..." if len(self) > 5 else ""
+        return f"Vocabulary({counted(len(self), 'label')}: {', '.join(self.labels[:5])}{more})"
 
     @cached_property
     def index(self) -> dict[str, int]:
