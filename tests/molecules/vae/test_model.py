@@ -12,7 +12,7 @@ from pellucid.molecules import Similar, nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE, decompose
 from pellucid.molecules.vae.batches import encoded
 from pellucid.molecules.vae.fitting import Fitting
-from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.trees import LARGEST
 
 SMILES = list(nav17().smiles[:120])
@@ -138,7 +138,7 @@ def test_bounds_are_means_over_draws(model):
 def test_scores_are_those_of_the_definitions(model):
     test = list(nav17().smiles[130:140])
     scores = model.evaluate(test, seed=3)
-    places = model.places(model.surroundings(test))
+    places = model.readable(model.surroundings(test))
     witnesses = model.witnesses(places)
     f = torch.from_numpy(np.concatenate(model.encode(list(places.points))[:2], axis=1))
     for i in range(len(test)):
@@ -218,7 +218,7 @@ def test_members_that_cannot_be_read_leave_their_neighborhoods(model):
     around = model.surroundings(SMILES[:5])
     texts = list(around.points)
     texts[7] = "C[Si](C)(C)C"
-    places = Places.of(replace(around, points=tuple(texts)), model.vocabulary_, model.similar.fingerprints)
+    places = Readable.of(replace(around, points=tuple(texts)), model.vocabulary_, model.similar.fingerprints)
     assert places.hoods.n_points == len(texts) - 1
     assert places.hoods.sizes.sum() == len(places.kept) == int((around.hoods.members != 7).sum())
     for i in range(5):

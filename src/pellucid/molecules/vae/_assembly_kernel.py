@@ -2,13 +2,18 @@
 
 A way is a row (p, c, q, d): atom c of the child's label becomes atom p of the parent's, and where two rings share a
 bond, d becomes q; otherwise q = d = -1. Ways that differ by a symmetry of what has grown so far, or of the child,
-are one: atoms have the same color if they look alike from all distances (color refinement).
+are one: atoms have the same color if they look alike from all distances (color refinement), and ways are told apart
+by the colors of the atoms that they join. That is exact but for some cages, such as prismane with a fused ring, in
+which atoms of the same colors have bonds of two sorts; of such ways only one is offered.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+MOST = 33
+"""Ways per pair of atoms: one by itself, and with at most 4 bonds per atom 2 * 4 * 4 with a bond."""
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -148,7 +153,7 @@ def fitting(offsets, template_kinds, template_colors, template_used, capacities,
     largest = 0
     for i in range(count):
         largest = max(largest, offsets[i + 1] - offsets[i])
-    out = np.empty((largest**4 + largest**2, 4), dtype=np.int64)
+    out = np.empty((MOST * largest**2, 4), dtype=np.int64)
     for i in range(count):
         part = slice(offsets[i], offsets[i + 1])
         size = offsets[i + 1] - offsets[i]
@@ -175,7 +180,7 @@ def mark_path(marks, node, parents, member_offsets, members):
 
 
 @njit(nogil=True, cache=True)
-def grow(node, size, kinds_of, bonds, present, used, tally, inside, member_offsets, members):
+def grow(node, size, bonds, present, used, tally, inside, member_offsets, members):
     """Add a cluster to what has grown: its bonds that are new, and its part of the tally."""
     for k in range(member_offsets[node], member_offsets[node + 1]):
         a = members[k]
@@ -200,8 +205,9 @@ def teach(
     """All attachments of many molecules, as they really are.
 
     Returns the nodes that can be attached in more than one way, the number of ways of each, the ways (the true one
-    first), and what already hangs on the parent then: rows (step, atom of the parent, node). Nodes are numbered
-    over all molecules; the atoms in `all_bonds` and `all_members`, and `all_parents`, within their own.
+    first), what already hangs on the parent then, rows (step, atom of the parent, node), and a node that cannot be
+    attached as it is, or -1. Nodes are numbered over all molecules; the atoms in `all_bonds` and `all_members`, and
+    `all_parents`, within their own.
     """
     steps = np.empty(1024, dtype=np.int64)
     counts = np.empty(1024, dtype=np.int64)
@@ -221,7 +227,7 @@ def teach(
         used = np.zeros(n, dtype=np.int64)
         tally = np.zeros((n, 3), dtype=np.int64)
         inside = np.full(n, -1)
-        grow(0, nodes[1] - nodes[0], kinds, bonds, present, used, tally, inside, nodes, members)
+        grow(0, nodes[1] - nodes[0], bonds, present, used, tally, inside, nodes, members)
         for node in range(1, last - first):
             parent = parents[node]
             size = nodes[node + 1] - nodes[node]
@@ -233,7 +239,7 @@ def teach(
                     if above[p] == members[nodes[node] + c]:
                         truth[place], truth[place + 1] = p, c
                         place += 2
-            most = (len(above) * size) ** 2 + len(above) * size
+            most = MOST * len(above) * size
             if most > len(out):
                 out = np.empty((most, 4), dtype=np.int64)
             marks = np.zeros(n, dtype=np.uint64)
@@ -243,8 +249,7 @@ def teach(
                 offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, out,
             )  # fmt: skip
             if count == 0 or (count == 1 and (out[0] != truth).any()):
-                # Cannot be: the tree is not one of this molecule.
-                return steps[:0], counts[:0], ways[:0], np.full((1, 3), first + node)
+                return steps[:0], counts[:0], ways[:0], hanging[:0], first + node
             if count > 1:
                 if n_steps == len(steps):
                     steps, counts = np.concatenate((steps, steps)), np.concatenate((counts, counts))
@@ -264,5 +269,5 @@ def teach(
                                     n_hanging += 1
                 n_ways += count
                 n_steps += 1
-            grow(node, size, kinds, bonds, present, used, tally, inside, nodes, members)
-    return steps[:n_steps], counts[:n_steps], ways[:n_ways], hanging[:n_hanging]
+            grow(node, size, bonds, present, used, tally, inside, nodes, members)
+    return steps[:n_steps], counts[:n_steps], ways[:n_ways], hanging[:n_hanging], -1

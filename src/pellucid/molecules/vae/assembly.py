@@ -47,7 +47,7 @@ class Growing:
         offsets = self.vocabulary.templates.offsets
         kernel.mark_path(marks, parent, np.array(self.parents), self._offsets, self._members)
         pairs = len(self.members(parent)) * int(offsets[label + 1] - offsets[label])
-        out = np.empty((pairs**2 + pairs, 4), dtype=np.int64)
+        out = np.empty((kernel.MOST * pairs, 4), dtype=np.int64)
         count = kernel.find_ways(
             self._kinds[:n], self._bonds[: self.n_bonds], np.ones(self.n_bonds, dtype=bool), self._used[:n],
             self._tally[:n], marks, self.members(parent), self.labels[parent], label, none,

@@ -43,6 +43,21 @@ class Level(NamedTuple):
     """Rows of the pass's pairs that belong to them."""
 
 
+class Schedule(NamedTuple):
+    """What `_schedule_kernel.schedule` returns; see there."""
+
+    up: np.ndarray
+    up_bounds: np.ndarray
+    up_pairs: np.ndarray
+    down: np.ndarray
+    down_bounds: np.ndarray
+    taught_pairs: np.ndarray
+    full_pairs: np.ndarray
+    visits: np.ndarray
+    expands: np.ndarray
+    visit_pairs: np.ndarray
+
+
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pass(_Movable):
@@ -155,11 +170,11 @@ def _global_parents(packed: Packed) -> np.ndarray:
 def encoded(packed: Packed) -> Encoded:
     """What the encoders read."""
     parents = _global_parents(packed)
-    return _encoded(packed, parents, schedule(parents))
+    return _encoded(packed, parents, Schedule(*schedule(parents)))
 
 
-def _encoded(packed: Packed, parents: np.ndarray, order: tuple[np.ndarray, ...]) -> Encoded:
-    up, up_bounds, up_pairs = order[:3]
+def _encoded(packed: Packed, parents: np.ndarray, order: Schedule) -> Encoded:
+    up = order.up
     owner = np.repeat(np.arange(len(packed.node_offsets) - 1), np.diff(packed.node_offsets))
     top = np.flatnonzero(parents[parents[up]] < 0)
     return Encoded(
@@ -167,7 +182,7 @@ def _encoded(packed: Packed, parents: np.ndarray, order: tuple[np.ndarray, ...])
         labels=torch.from_numpy(packed.labels),
         owner=torch.from_numpy(owner),
         roots=torch.from_numpy(packed.node_offsets[:-1].copy()),
-        up=Pass.of(up, up_bounds, up_pairs, 0),
+        up=Pass.of(up, order.up_bounds, order.up_pairs, 0),
         top=torch.from_numpy(top),
         top_owner=torch.from_numpy(owner[up[top]]),
     )
@@ -198,29 +213,31 @@ def _graphs(packed: Packed) -> GraphBatch:
 def taught(packed: Packed, vocabulary: Vocabulary) -> Taught:
     """What the decoder has to say."""
     parents = _global_parents(packed)
-    order = schedule(parents)
-    _, _, _, down, down_bounds, taught_pairs, full_pairs, visits, expands, seen = order
+    order = Schedule(*schedule(parents))
+    edges = len(order.down)
     whole = _encoded(packed, parents, order)
     kinds = 16 * packed.atoms[:, 0].astype(np.int64) + packed.atoms[:, 1]
     bonds = packed.bonds.astype(np.int64)
     bonds[:, 2] &= 3
-    steps, counts, ways, hanging = teach(
+    steps, counts, ways, hanging, wrong = teach(
         packed.atom_offsets, kinds, packed.bond_offsets, bonds, packed.node_offsets, packed.labels, packed.parents,
         packed.member_offsets, packed.members, *vocabulary.templates,
     )  # fmt: skip
-    if len(hanging) and not len(steps):
-        raise InputError("Every tree must be that of its molecule. Got one that is not; build the corpus again.")
-    edges = len(down)
+    if wrong >= 0:
+        raise InputError(
+            f"Every tree must be that of its molecule. Got another one for molecule {whole.owner[wrong]} of a batch; "
+            "build the corpus again."
+        )
     step = np.repeat(np.arange(len(steps)), counts)
     return Taught(
         encoded=whole,
-        down=Pass.of(parents[down], down_bounds, taught_pairs, edges),
-        full=Pass.of(parents[down], down_bounds, full_pairs, edges),
+        down=Pass.of(parents[order.down], order.down_bounds, order.taught_pairs, edges),
+        full=Pass.of(parents[order.down], order.down_bounds, order.full_pairs, edges),
         parents=torch.from_numpy(parents),
-        reached=torch.from_numpy(down),
-        visits=torch.from_numpy(visits),
-        expands=torch.from_numpy(expands),
-        seen=torch.from_numpy(seen.T.copy()),
+        reached=torch.from_numpy(order.down),
+        visits=torch.from_numpy(order.visits),
+        expands=torch.from_numpy(order.expands),
+        seen=torch.from_numpy(order.visit_pairs.T.copy()),
         local=local(
             vocabulary, packed.labels, parents[steps], steps, ways, step, hanging,
             whole.owner.numpy()[steps],

@@ -13,7 +13,7 @@ from pellucid.molecules.fingerprints import Fingerprints
 from pellucid.molecules.play import draw
 from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
-from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.readable import Readable
 from pellucid.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Fitting:
     Attributes
     ----------
     vocabulary, network, pool, groups : what the model will have when it is trained.
-    places : the neighborhoods in which the game is played; None without one.
+    readable : the neighborhoods in which the game is played; None without one.
     batches, watching : what `training` needs.
     """
 
@@ -68,10 +68,10 @@ class Fitting:
         self.pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen))
         centers, similar = self.pool[: model.centers], model.similar
         self.groups = similar.groups(centers, progress=progress)
-        self.places = None
+        self.readable = None
         if self.game is not None:
             around = similar.around(centers, self.pool, self.groups, progress=progress)
-            self.places = Places.of(around, self.vocabulary, similar.fingerprints, progress=progress)
+            self.readable = Readable.of(around, self.vocabulary, similar.fingerprints, progress=progress)
         size = model.batch_size
         self.batches = Batches(self.take, len(learned), size=size, seed=model.seed)
         self.watching = Batches(self.take_watched, len(watched), size=size, seed=None) if len(watched) else None
@@ -83,14 +83,14 @@ class Fitting:
         step = self.batches.epoch * len(self.batches) + self.batches.position
         weight = min(step / self.warm, 1.0) if self.warm else 1.0
         batch = self._molecules(self.learned[chosen.numpy()], generator, weight)
-        if self.places is None:
+        if self.readable is None:
             return batch
-        hoods = self.places.hoods
+        hoods = self.readable.hoods
         playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.share * len(chosen)), 1)]
         drawn = draw(playing, hoods, share=1.0, members=self.members, generator=generator)
         where = torch.cat([drawn.labeled, drawn.others]).numpy()
-        members = encoded(self.places.packed(where))
-        x = Fingerprints(self.places.fingerprints.words[where]).dense()
+        members = encoded(self.readable.packed(where))
+        x = Fingerprints(self.readable.fingerprints.words[where]).dense()
         return batch._replace(round=Round(members, x, drawn.hoods))
 
     def take_watched(self, chosen: Tensor, generator: torch.Generator) -> Batch:

@@ -9,7 +9,7 @@ from torch import Tensor
 from pellucid.molecules.network import sums
 from pellucid.molecules.vae._schedule_kernel import schedule
 from pellucid.molecules.vae.assembly import Growing
-from pellucid.molecules.vae.batches import Pass, local
+from pellucid.molecules.vae.batches import Pass, Schedule, local
 from pellucid.molecules.vae.layers import log_shares
 from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.trees import LARGEST
@@ -177,9 +177,12 @@ def _assemble(
 def _contexts(network: TreeAutoencoder, labels: np.ndarray, parents: np.ndarray) -> Tensor:
     """What the clusters of whole trees are, from messages in both directions."""
     device = network.fits.device
-    up, up_bounds, up_pairs, down, down_bounds, _, full_pairs, *_ = schedule(parents)
+    order = Schedule(*schedule(parents))
+    up, down = order.up, order.down
     told = torch.from_numpy(labels).to(device)
     x = network.clusters(told)
-    messages = network.messages(x, Pass.of(up, up_bounds, up_pairs, 0).to(device))
-    messages = network.messages(x, Pass.of(parents[down], down_bounds, full_pairs, len(up)).to(device), messages)
+    messages = network.messages(x, Pass.of(up, order.up_bounds, order.up_pairs, 0).to(device))
+    messages = network.messages(
+        x, Pass.of(parents[down], order.down_bounds, order.full_pairs, len(up)).to(device), messages
+    )
     return network.contexts(told, messages, torch.from_numpy(np.concatenate([parents[up], down])).to(device))

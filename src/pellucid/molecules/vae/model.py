@@ -26,7 +26,7 @@ from pellucid.molecules.vae.fitting import Fitting
 from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, posteriors
 from pellucid.molecules.vae.networks import TreeAutoencoder
-from pellucid.molecules.vae.places import Places
+from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
@@ -313,16 +313,16 @@ class JunctionTreeVAE:
             cache="none" if few else "default",
         )
 
-    def witnesses(self, places: Places, *, delta: int | None = None) -> TreeWitnesses:
+    def witnesses(self, readable: Readable, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
         self._fitted()
-        f = posteriors(self.network_, self.vocabulary_, places.corpus, places.index)
-        found = self.family(delta).best_response(places.fingerprints.dense(), f, places.hoods)
+        f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
+        found = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
         return found.named(bit_names(self.similar.fingerprints.size), self.names)
 
-    def places(self, around: Surroundings, *, progress: bool = False) -> Places:
+    def readable(self, around: Surroundings, *, progress: bool = False) -> Readable:
         """Neighborhoods with the members that the encoder can read."""
-        return Places.of(around, self.vocabulary_, self.similar.fingerprints, progress=progress)
+        return Readable.of(around, self.vocabulary_, self.similar.fingerprints, progress=progress)
 
     @property
     def names(self) -> list[str]:
@@ -336,9 +336,9 @@ class JunctionTreeVAE:
             raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
         self._read(smiles, "raise")
         around = self.surroundings(smiles)
-        places = self.places(around)
-        witnesses = self.witnesses(places, delta=delta)
-        found = explain(witnesses, _readable(around, places), _AS_IT_IS, self.similar.fingerprints)
+        readable = self.readable(around)
+        witnesses = self.witnesses(readable, delta=delta)
+        found = explain(witnesses, readable.surroundings(around), _AS_IT_IS, self.similar.fingerprints)
         return replace(found, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
     def evaluate(
@@ -356,21 +356,21 @@ class JunctionTreeVAE:
         parts = []
         for begin in range(0, len(different), _CENTERS):
             around = self.surroundings(different[begin : begin + _CENTERS], progress=progress)
-            parts.append(self._scores(self.places(around, progress=progress), draws, seed))
+            parts.append(self._scores(self.readable(around, progress=progress), draws, seed))
         place = {text: i for i, text in enumerate(different)}
         return EncoderScores.joined(parts).select(
             np.array([place[text] for text in texts]), rows=given.rows, left_out=given.left_out
         )
 
-    def _scores(self, places: Places, draws: int, seed: int) -> EncoderScores:
+    def _scores(self, readable: Readable, draws: int, seed: int) -> EncoderScores:
         """Of the centers of some neighborhoods."""
-        witnesses = self.witnesses(places)
-        here = places.index[places.hoods.centers.numpy()]
+        witnesses = self.witnesses(readable)
+        here = readable.index[readable.hoods.centers.numpy()]
         return EncoderScores(
-            neural=self._bound(places.corpus, here, witnesses.f[places.hoods.centers], draws, seed),
-            tree=self._bound(places.corpus, here, witnesses.at_centers(), draws, seed),
+            neural=self._bound(readable.corpus, here, witnesses.f[readable.hoods.centers], draws, seed),
+            tree=self._bound(readable.corpus, here, witnesses.at_centers(), draws, seed),
             deviations=witnesses.deviations(gaussian_kl).numpy(),
-            sizes=places.hoods.sizes.numpy(),
+            sizes=readable.hoods.sizes.numpy(),
             leaves=(np.diff(witnesses.trees.node_offsets) + 1) // 2,
             rows=np.arange(len(here)),
             left_out=0,
@@ -424,13 +424,3 @@ _AS_IT_IS = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
 
 def _source(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
-
-
-def _readable(around: Surroundings, places: Places) -> Surroundings:
-    """The same neighborhoods with the members that are left."""
-    return Surroundings(
-        points=places.points,
-        hoods=places.hoods,
-        similarity=around.similarity[places.kept],
-        origins=around.origins[places.kept],
-    )

@@ -20,7 +20,7 @@ _FEW = 2000
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Places:
+class Readable:
     """The neighborhoods of molecules that an encoder can read, without the members that it cannot."""
 
     hoods: Neighborhoods
@@ -36,7 +36,7 @@ class Places:
     points: tuple[str, ...]
 
     @classmethod
-    def of(cls, around: Surroundings, vocabulary: Vocabulary, morgan: Morgan, *, progress: bool = False) -> Places:
+    def of(cls, around: Surroundings, vocabulary: Vocabulary, morgan: Morgan, *, progress: bool = False) -> Readable:
         """Leave out what has no junction tree, or one with labels that are not known."""
         many = len(around.points) >= _FEW
         corpus = Corpus.build(around.points, progress=progress) if many else Corpus.of(around.points)
@@ -70,3 +70,12 @@ class Places:
     def packed(self, points: np.ndarray) -> Packed:
         """The junction trees of some of the points."""
         return self.corpus.packed(self.index[points], self.vocabulary)
+
+    def surroundings(self, around: Surroundings) -> Surroundings:
+        """What these neighborhoods were made of, without the members that are gone."""
+        return Surroundings(
+            points=self.points,
+            hoods=self.hoods,
+            similarity=around.similarity[self.kept],
+            origins=around.origins[self.kept],
+        )
