@@ -123,7 +123,7 @@ def find_ways(
         keys[w] = _mix(colors[members[out[w, 0]]], template_colors[begin + out[w, 1]])
         if out[w, 2] >= 0:
             keys[w] += _mix(colors[members[out[w, 2]]], template_colors[begin + out[w, 3]])
-            keys[w] = _mix(keys[w], np.uint64(1))
+            keys[w] = _mix(keys[w], np.uint64(adjacency[square + out[w, 1] * size + out[w, 3]]))
     kept = 0
     if truth[0] >= 0:
         for w in range(count):
