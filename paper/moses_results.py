@@ -104,7 +104,7 @@ def sweep(study: Study) -> str:
         history = study.reports[f"train-{name}"]["history"]
         best = min(history, key=lambda epoch: epoch["validation_loss"])
         parts = " | ".join(f"{best[f'validation_{key}']:.2f}" for key in ("topology", "labels", "assembly", "kl"))
-        mark = " (chosen)" if name == f"game-{study.weight:g}" else ""
+        mark = " (chosen)" if name == f"game-{study.weight:g}" and len(names) > 2 else ""
         rows.append(f"| {title}{mark} | {best['validation_elbo']:.2f} | {parts} |")
     return "\n".join(rows)
 

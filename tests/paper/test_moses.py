@@ -47,7 +47,7 @@ def test_tables_and_figures_come_from_reports(smoke):
     texts = {mark: make(study) for mark, make in moses_results.SECTIONS.items()}
     assert f"{smoke['test-game-0.1']['deviation']:.2f}" in texts["moses: table 4"]
     assert f"{smoke['test-deep']['tree']['elbo']:.2f}" in texts["moses: terms"]
-    assert "(chosen)" in texts["moses: sweep"]
+    assert "GAME, λ = 0.1 |" in texts["moses: sweep"]
     assert "all of them" in texts["moses: speed"]
     assert moses_results.figure4(smoke["test-game-0.1"]).axes
 
