@@ -181,3 +181,18 @@ def test_broken_files_are_told(tmp_path):
     (tmp_path / "here" / "atoms").write_bytes((tmp_path / "here" / "atoms").read_bytes()[:40])
     with pytest.raises(InputError, match="the file atoms has not the length"):
         Corpus.open(tmp_path / "here")
+
+
+def test_two_processes_may_build_the_same_corpus(tmp_path, monkeypatch):
+    from pellucid.molecules.vae import corpus as module
+
+    write = module.write
+
+    def meanwhile(folder, parts, key):
+        write(folder, parts, key)
+        monkeypatch.setattr(module, "write", write)
+        Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
+
+    monkeypatch.setattr(module, "write", meanwhile)
+    assert len(Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)) == len(GOOD)
+    assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []

@@ -148,7 +148,12 @@ class Corpus:
                 over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
                 key,
             )
-            os.replace(draft, home)
+            try:
+                os.replace(draft, home)
+            except OSError:
+                if not (home / "corpus.json").exists():  # otherwise another process was faster
+                    raise
+                shutil.rmtree(draft)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
             raise

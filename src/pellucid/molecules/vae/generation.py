@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -124,54 +126,84 @@ def _assemble(
     z: Tensor,
     generator: torch.Generator | None,
 ) -> list[str]:
-    starts = np.cumsum([0] + [len(tree.labels) for tree in trees])
-    labels = np.array(_flat([tree.labels for tree in trees]), dtype=np.int64)
-    parents = np.array(
-        [parent + start if parent >= 0 else -1 for tree, start in zip(trees, starts.tolist(), strict=False)
-         for parent in tree.parents], dtype=np.int64,
-    )  # fmt: skip
-    t = _contexts(network, labels, parents)
-    offsets = vocabulary.templates.offsets
-    growing = [Growing(vocabulary, tree.labels[0]) for tree in trees]
-    # Where the nodes of the trees are among the clusters that have grown, and the other way round.
-    grown: list[dict[int, int]] = [{0: 0} for _ in trees]
-    told: list[list[int]] = [[int(start)] for start in starts[:-1]]
+    assembly = _Assembly(network, vocabulary, trees, z)
     for node in range(1, max((len(tree.labels) for tree in trees), default=0)):
-        steps = []
-        for i, tree in enumerate(trees):
-            if node < len(tree.labels) and tree.parents[node] in grown[i]:
-                parent = grown[i][tree.parents[node]]
-                ways = growing[i].ways(parent, tree.labels[node])
-                size = offsets[tree.labels[node] + 1] - offsets[tree.labels[node]]
-                if len(ways) and growing[i].n_atoms + size <= LARGEST:
-                    steps.append((i, parent, ways))
-        several = [step for step in steps if len(step[2]) > 1]
-        chosen: dict[int, int] = {}
-        if several:
-            whose = np.array([i for i, _, _ in several])
-            counts = [len(ways) for _, _, ways in several]
-            hanging = [
-                (k, atom, told[i][cluster])
-                for k, (i, parent, _) in enumerate(several)
-                for atom, cluster in growing[i].hanging(parent)
-            ]
-            graphs = local(
-                vocabulary,
-                labels,
-                np.array([told[i][parent] for i, parent, _ in several]),
-                starts[whose] + node,
-                np.concatenate([ways for _, _, ways in several]),
-                np.repeat(np.arange(len(several)), counts),
-                np.array(hanging, dtype=np.int64).reshape(-1, 3),
-                whose,
-            ).to(z.device)
-            shares = log_shares(network.attachments(graphs, t, z), graphs.step, len(several))
-            for i, part in zip(whose.tolist(), shares.split(counts), strict=True):
-                chosen[i] = _choose(part[None], generator)[0]
-        for i, parent, ways in steps:
-            grown[i][node] = growing[i].attach(parent, trees[i].labels[node], ways[chosen.get(i, 0)])
-            told[i].append(int(starts[i]) + node)
-    return [molecule.smiles() for molecule in growing]
+        steps = assembly.steps(node)
+        several = [step for step in steps if len(step.ways) > 1]
+        chosen = {step.molecule: _choose(chances[None], generator)[0]
+                  for step, chances in zip(several, assembly.chances(node, several), strict=True)}  # fmt: skip
+        for step in steps:
+            assembly.attach(node, step, chosen.get(step.molecule, 0))
+    return [molecule.smiles() for molecule in assembly.growing]
+
+
+class _Step(NamedTuple):
+    """A cluster that is to be attached."""
+
+    molecule: int
+    parent: int
+    """Among the clusters that have grown."""
+    ways: np.ndarray
+
+
+class _Assembly:
+    """Molecules while they are assembled from their trees, all at the same time."""
+
+    def __init__(self, network: TreeAutoencoder, vocabulary: Vocabulary, trees: list[_Telling], z: Tensor) -> None:
+        self.network, self.vocabulary, self.trees, self.z = network, vocabulary, trees, z
+        # Nodes are numbered over all trees.
+        self.starts = np.cumsum([0] + [len(tree.labels) for tree in trees])
+        self.labels = np.array(_flat([tree.labels for tree in trees]), dtype=np.int64)
+        starts = self.starts.tolist()
+        parents = [parent + start if parent >= 0 else -1
+                   for tree, start in zip(trees, starts, strict=False) for parent in tree.parents]  # fmt: skip
+        self.contexts = _contexts(network, self.labels, np.array(parents, dtype=np.int64))
+        self.growing = [Growing(vocabulary, tree.labels[0]) for tree in trees]
+        # Where the nodes of a tree are among the clusters that have grown, and the other way round.
+        self.grown: list[dict[int, int]] = [{0: 0} for _ in trees]
+        self.told: list[list[int]] = [[start] for start in starts[:-1]]
+
+    def steps(self, node: int) -> list[_Step]:
+        """Of all trees that have such a node, and where it can be attached."""
+        offsets = self.vocabulary.templates.offsets
+        found = []
+        for i, tree in enumerate(self.trees):
+            if node < len(tree.labels) and tree.parents[node] in self.grown[i]:
+                label, parent = tree.labels[node], self.grown[i][tree.parents[node]]
+                ways = self.growing[i].ways(parent, label)
+                if len(ways) and self.growing[i].n_atoms + offsets[label + 1] - offsets[label] <= LARGEST:
+                    found.append(_Step(i, parent, ways))
+        return found
+
+    def chances(self, node: int, steps: list[_Step]) -> list[Tensor]:
+        """The log-probabilities of each step's ways."""
+        if not steps:
+            return []
+        whose = np.array([step.molecule for step in steps])
+        counts = [len(step.ways) for step in steps]
+        hanging = [
+            (k, atom, self.told[step.molecule][cluster])
+            for k, step in enumerate(steps)
+            for atom, cluster in self.growing[step.molecule].hanging(step.parent)
+        ]
+        graphs = local(
+            self.vocabulary,
+            self.labels,
+            np.array([self.told[step.molecule][step.parent] for step in steps]),
+            self.starts[whose] + node,
+            np.concatenate([step.ways for step in steps]),
+            np.repeat(np.arange(len(steps)), counts),
+            np.array(hanging, dtype=np.int64).reshape(-1, 3),
+            whose,
+        ).to(self.z.device)
+        scores = self.network.attachments(graphs, self.contexts, self.z)
+        return list(log_shares(scores, graphs.step, len(steps)).split(counts))
+
+    def attach(self, node: int, step: _Step, way: int) -> None:
+        """Let the molecule grow by this node."""
+        i = step.molecule
+        self.grown[i][node] = self.growing[i].attach(step.parent, self.trees[i].labels[node], step.ways[way])
+        self.told[i].append(int(self.starts[i]) + node)
 
 
 def _contexts(network: TreeAutoencoder, labels: np.ndarray, parents: np.ndarray) -> Tensor:
