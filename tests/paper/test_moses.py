@@ -74,7 +74,6 @@ def test_scaffolds_are_rings_and_what_joins_them(smiles, atoms):
     assert moses.scaffold_atoms(smiles) == atoms
 
 
-@pytest.mark.skipif("speed" not in COMMITTED, reason="the study has not been run")
 def test_the_readme_shows_what_was_measured():
     study = moses_results.Study(runs.load_config("moses", "cpu"), COMMITTED)
     text = moses_results.README.read_text()
@@ -82,7 +81,6 @@ def test_the_readme_shows_what_was_measured():
         assert f"<!-- {mark} -->\n{make(study).strip()}\n<!-- end of {mark} -->" in text
 
 
-@pytest.mark.skipif("speed" not in COMMITTED, reason="the study has not been run")
 def test_the_committed_reports_are_of_the_committed_configuration():
     config = runs.load_config("moses", "cpu")
     weight = moses.chosen(config, COMMITTED)
