@@ -46,7 +46,7 @@ class JunctionTree:
     >>> print(decompose("Cc1ccccc1O"))
     Cc1ccccc1O
       CC  (atoms 0 1)
-        C1=CC=CC=C1  (atoms 1 2 3 4 5 6)
+        C1=CC=CC=C1  (atoms 3 4 5 6 1 2)
           CO  (atoms 6 7)
     """
 
