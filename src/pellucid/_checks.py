@@ -155,3 +155,11 @@ def names(given: Sequence[Any] | None, default: list[str], kind: str) -> list[st
             f"There must be one name for each of the {len(default)} {kind}. Got {len(given)}; give one each, in order."
         )
     return [str(name) for name in given]
+
+
+def fitted(model: Any) -> None:
+    """Refuse a model that has not been trained."""
+    if not hasattr(model, "network_"):
+        raise InputError(
+            f"The {type(model).__name__} must be trained first. Got an untrained one; call `fit`, or `load` one."
+        )

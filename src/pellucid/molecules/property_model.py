@@ -281,13 +281,13 @@ class PropertyModel:
 
     def predict(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
         """(N, K) probabilities, or values in the units of the data."""
-        self._fitted()
+        _checks.fitted(self)
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.task_.natural(self._values(featurized(tuple(texts), self._morgan, False)))
 
     def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> Surroundings:
         """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
-        self._fitted()
+        _checks.fitted(self)
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.similar.around(
             list(dict.fromkeys(texts)),
@@ -306,7 +306,7 @@ class PropertyModel:
         ----------
         delta : another size of trees than the one that was trained for.
         """
-        self._fitted()
+        _checks.fitted(self)
         points = featurized(around.points, self._morgan, progress)
         f = self._values(points)
         found = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
@@ -334,7 +334,7 @@ class PropertyModel:
         smiles, y : as in `fit`.
         delta : another size of trees than the one that was trained for.
         """
-        self._fitted()
+        _checks.fitted(self)
         molecules = molecules_of(smiles, y, self.targets_, "raise")
         require_targets(molecules, self.targets_)
         around = self.surroundings(molecules.smiles, progress=progress)
@@ -347,15 +347,11 @@ class PropertyModel:
     def _values(self, points: Points) -> Tensor:
         return self.task_.values(outputs_of(self.network_, points.graphs))
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "network_"):
-            raise InputError("The model must be trained first. Got an untrained one; call `fit`, or `load` one.")
-
     # -- on disk -------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Write the model as a folder of plain files: `property_model.json` and `network.safetensors`."""
-        self._fitted()
+        _checks.fitted(self)
         content = {
             "settings": self._settings(),
             "targets": list(self.targets_),

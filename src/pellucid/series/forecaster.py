@@ -308,7 +308,7 @@ class Forecaster:
         data : as in `fit`.
         forced : predict and witness along what really came (teacher forcing) instead of what was generated.
         """
-        self._fitted()
+        _checks.fitted(self)
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
         return measure(self.network_, self._witnessing, self._pieces(sequences), forced=forced)
 
@@ -316,15 +316,9 @@ class Forecaster:
         for start in range(0, len(sequences), _BATCH):
             yield self.scaling_.standardize(sequences[start : start + _BATCH])
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "network_"):
-            raise InputError(
-                "The forecaster must be trained first. Got an untrained one; call `fit`, or `load` a saved one."
-            )
-
     def _numbers(self, values: Any, name: str) -> np.ndarray:
         """Whatever a user has, as an array (t, c) or (B, t, c) of finite numbers of this forecaster's channels."""
-        self._fitted()
+        _checks.fitted(self)
         if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
             source = recordings(values, self.channels_)
             if len(source) > 1:
@@ -363,7 +357,7 @@ class Forecaster:
 
     def save(self, folder: str | Path) -> None:
         """Write the forecaster as a folder of plain files: `forecaster.json` and `network.safetensors`."""
-        self._fitted()
+        _checks.fitted(self)
         content = {
             "settings": self._settings(),
             "channels": list(self.channels_),

@@ -243,7 +243,7 @@ class JunctionTreeVAE:
 
     def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
         """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed."""
-        self._fitted()
+        _checks.fitted(self)
         points = _checks.tensor(z.detach() if isinstance(z, Tensor) else z, "z").float()
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
             raise InputError(
@@ -264,7 +264,7 @@ class JunctionTreeVAE:
         ----------
         greedy : take what is most likely at every step, rather than a draw.
         """
-        self._fitted()
+        _checks.fitted(self)
         # One source of random numbers for points and decisions, which must not depend on each other.
         source, left = _source(seed), _checks.whole(count, 1, "count")
         found: list[str] = []
@@ -293,7 +293,7 @@ class JunctionTreeVAE:
         return bound(self.network_, self.vocabulary_, corpus, places, joined, draws=draws, source=source)
 
     def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> Given:
-        self._fitted()
+        _checks.fitted(self)
         return read(smiles, self.vocabulary_, on_error)
 
     # -- witnesses -----------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class JunctionTreeVAE:
 
     def witnesses(self, readable: Readable, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
-        self._fitted()
+        _checks.fitted(self)
         f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
         found = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
         return found.named(bit_names(self.similar.fingerprints.size), self.names)
@@ -376,15 +376,11 @@ class JunctionTreeVAE:
             left_out=0,
         )
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "network_"):
-            raise InputError("The model must be trained first. Got an untrained one; call `fit`, or `load` one.")
-
     # -- on disk -------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Write the model as a folder of plain files: JSON, safetensors, and the vocabulary as text."""
-        self._fitted()
+        _checks.fitted(self)
         content = {
             "settings": self._settings(),
             "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
