@@ -29,12 +29,22 @@ def test_there_is_python_to_run():
     assert sum(len(blocks(page)) for page in PAGES) >= 5
 
 
-def test_importing_the_package_leaves_heavy_libraries_alone():
-    code = "import pellucid, sys; print(*sys.modules)"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
-    loaded = {name.partition(".")[0] for name in printed.split()}
+def loaded_by(code):
+    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return {name.partition(".")[0] for name in printed.split()}
+
+
+def test_the_core_leaves_heavy_libraries_alone():
+    loaded = loaded_by("import pellucid; [getattr(pellucid, name) for name in pellucid.__all__]")
     assert {"numpy", "torch"} <= loaded
     assert not loaded & {"numba", "scipy", "sklearn", "matplotlib", "rdkit", "lightning", "pandas"}
+
+
+def test_names_are_looked_up_when_they_are_used():
+    assert not loaded_by("import pellucid.cli") & {"numpy", "torch", "jinja2"}
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        __import__("pellucid").nonsense  # noqa: B018
 
 
 def test_every_public_name_exists_and_is_sorted():
