@@ -1,0 +1,63 @@
+"""The documentation builds without a warning, asks nothing of other servers, and names everything that is public."""
+
+import html
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PUBLIC = ("pellucid", "pellucid.series", "pellucid.molecules", "pellucid.molecules.vae")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr + done.stdout  # not even a remark
+    return folder
+
+
+def test_nothing_is_fetched_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 15
+    for page in pages:
+        fetched = re.findall(r'<(?:script|img|iframe|source)\b[^>]*\bsrc="([^"]+)"', page.read_text())
+        fetched += [
+            re.search(r'href="([^"]*)"', link)[1]
+            for link in re.findall(r"<link\b[^>]*>", page.read_text())
+            if 'rel="stylesheet"' in link or 'rel="icon"' in link or 'rel="preconnect"' in link
+        ]
+        assert fetched
+        assert not [address for address in fetched if re.match(r"(https?:)?//", address)], page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(site, module):
+    text = "".join(page.read_text() for page in (site / "api").glob("*.html"))
+    documented = set(re.findall(r'<h\d id="([\w.]+)"', text))
+    names = importlib.import_module(module).__all__
+    assert names
+    missing = {n for n in names if not {f"{module}.{n}", f"{module}.{n}.{n}"} & documented}
+    assert not missing
+
+
+def test_the_study_is_shown_with_its_tables_and_pictures(site):
+    shown = html.unescape((site / "reproduction.html").read_text())
+    written = (ROOT / "paper" / "README.md").read_text()
+    for title in re.findall(r"^### (Table \d)$", written, flags=re.MULTILINE):
+        assert re.search(rf"<h3[^>]*>{title}<", shown)
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", written)
+    assert pictures
+    for picture in pictures:
+        assert f'src="paper/{picture}"' in shown
+        assert (site / "paper" / picture).read_bytes() == (ROOT / "paper" / picture).read_bytes()
