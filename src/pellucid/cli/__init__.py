@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import typer
 
+from pellucid.cli import data
 from pellucid.errors import PellucidError
 
 app = typer.Typer(
@@ -33,6 +34,9 @@ def _options(
     asked: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Neural predictors that agree, measurably, with a simple function around every data point."""
+
+
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 
 from pellucid._files import cache_folder, find_data
+from pellucid.datasets import BEARING, BEARING_FOLDER, BEARING_PACKED
 from pellucid.errors import InputError
 from pellucid.series.files import read
 from pellucid.series.recordings import Recordings
 
-ADDRESS = "https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip"
 CHANNELS = ("bearing 1", "bearing 2", "bearing 3", "bearing 4")
 SHAPE = (984, 20_480, 4)
 SHA256 = "5068ca06c892ca1a28436adbb618bb6d7556950c33d0b536b8a0457377284e8f"
 """Of all samples in thousandths, as int16, file after file."""
-_PACKED = "bearing/ims_set2_milli_i16.npz"
-_FOLDER = "bearing/2nd_test"
 
 
 def load_bearing() -> Recordings:
@@ -28,32 +27,60 @@ def load_bearing() -> Recordings:
     `bearing/ims_set2_milli_i16.npz` that the first reading of the folder leaves in the cache. The samples are
     compared with a checksum.
     """
-    path = find_data(_PACKED) or find_data(_FOLDER)
+    path = find_data(BEARING_PACKED) or find_data(BEARING_FOLDER)
     if path is None:
         raise InputError(
-            f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {_FOLDER} or {_PACKED}. Got "
-            f"neither; download {ADDRESS}, unpack it, and put its folder 2nd_test there. `simulate_rig` needs no "
-            "download."
+            f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {BEARING_FOLDER} or "
+            f"{BEARING_PACKED}. Got neither; download {BEARING.address}, unpack it, and put its folder 2nd_test there. "
+            "`simulate_rig` needs no download."
         )
     if path.is_dir():
-        source = read(path, header=False)
-        same = len({table.shape for table in source.values}) == 1
-        thousandths = np.round((np.stack if same else np.concatenate)(source.values) * 1000).astype(np.int16)
-        names = np.array(source.sources)
+        thousandths, names = _read_folder(path)
+        _pack(thousandths, names)
     else:
         with np.load(path, allow_pickle=False) as content:
             thousandths, names = (content.get(name, np.empty(0)) for name in ("x", "names"))
+        _require_published(thousandths, path)
+    values = thousandths.astype(np.float32) / 1000
+    return Recordings(values=tuple(values), channels=CHANNELS, sources=tuple(str(name) for name in names))
+
+
+def pack_bearing(folder: str | Path) -> Path:
+    """Read the unpacked folder `2nd_test` once, compare it, and keep it in the cache as a single file.
+
+    Parameters
+    ----------
+    folder : `2nd_test`, or the folder that holds it.
+    """
+    folder = Path(folder)
+    inner = folder / "2nd_test"
+    if not folder.is_dir():
+        raise InputError(f"The unpacked recordings must be a folder. Got {folder}, which is none; correct the path.")
+    return _pack(*_read_folder(inner if inner.is_dir() else folder))
+
+
+def _read_folder(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Thousandths of all samples, and the names of the files."""
+    source = read(folder, header=False)
+    same = len({table.shape for table in source.values}) == 1
+    thousandths = np.round((np.stack if same else np.concatenate)(source.values) * 1000).astype(np.int16)
+    _require_published(thousandths, folder)
+    return thousandths, np.array(source.sources)
+
+
+def _require_published(thousandths: np.ndarray, path: Path) -> None:
     found = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
     if thousandths.shape != SHAPE or found != SHA256:
         raise InputError(
             f"The samples must be those published: {SHAPE[0]} files of {SHAPE[1]} rows and {SHAPE[2]} columns, "
             f"checksum {SHA256[:12]}... Got {thousandths.shape}, {found[:12]}... in {path}; unpack the archive anew."
         )
-    if path.is_dir():
-        packed = cache_folder() / _PACKED
-        packed.parent.mkdir(parents=True, exist_ok=True)
-        draft = packed.with_name(f"draft-{packed.name}")
-        np.savez_compressed(draft, x=thousandths, names=names)
-        draft.replace(packed)
-    values = thousandths.astype(np.float32) / 1000
-    return Recordings(values=tuple(values), channels=CHANNELS, sources=tuple(str(name) for name in names))
+
+
+def _pack(thousandths: np.ndarray, names: np.ndarray) -> Path:
+    packed = cache_folder() / BEARING_PACKED
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    draft = packed.with_name(f"draft-{packed.name}")
+    np.savez_compressed(draft, x=thousandths, names=names)
+    draft.replace(packed)
+    return packed
