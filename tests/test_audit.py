@@ -64,9 +64,31 @@ def test_it_prints_as_a_table():
         deviation, 100% quantile               0.25
         rmse at the centers                     0.5
         variance explained by witnesses        0.0%
+        bound near a center, 90 %           unknown
         generalized AUC, local               0.0000
         generalized AUC, global              0.0000"""
     assert str(report) == dedent(expected)
+
+
+def test_bounds_follow_from_the_deviations_of_each_neighborhood():
+    x = torch.rand(120, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    f = torch.stack([torch.sin(5 * x[:, 0]), 10 * x[:, 1] ** 2], 1)
+    hoods = pl.nearest(x, k=8)
+    report = pl.audit(f, x, hoods, pl.LinearFamily())
+    for i in (0, 60):
+        own = hoods.members_of(i)
+        deviation = (f[own] - report.witnesses[i](x[own])).abs().mean(0)
+        np.testing.assert_allclose(report.bound(0.8)[i], report.calibration.bound(deviation, 0.8))
+    assert report.to_dict(0.8)["bound"] == pytest.approx(np.median(report.bound(0.8)))
+    assert f"bound near a center, 80 % {report.to_dict(0.8)['bound']:>17.4f}" in report.text(0.8)
+    assert np.isnan(report.bound(0.999)).all()
+
+
+def test_a_neighborhood_of_two_has_no_bound():
+    hoods = pl.from_lists([range(10 * i, 10 * i + 10) for i in range(12)] + [[0, 1]])
+    report = pl.audit(torch.rand(120), torch.rand(120, 1), hoods, pl.ConstantFamily())
+    assert np.isnan(report.bound()[-1])
+    assert np.isfinite(report.bound()[:-1]).all()
 
 
 def test_a_constant_predictor_is_fully_explained():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pellucid.games import AsymmetricGame, Game, Outcome, SumOfGames, SymmetricGame, UniformGame
     from pellucid.mirror_prox import MirrorProx
     from pellucid.neighborhoods import Neighborhoods, Windows
+    from pellucid.trust import Calibration, calibrate
     from pellucid.witnesses import (
         BestOf,
         ConstantFamily,
@@ -40,6 +41,7 @@ _HOMES = {
     "games": ("AsymmetricGame", "Game", "Outcome", "SumOfGames", "SymmetricGame", "UniformGame"),
     "mirror_prox": ("MirrorProx",),
     "neighborhoods": ("Neighborhoods", "Windows"),
+    "trust": ("Calibration", "calibrate"),
     "witnesses": (
         "BestOf",
         "ConstantFamily",
@@ -77,6 +79,7 @@ __all__ = [
     "Audit",
     "Bank",
     "BestOf",
+    "Calibration",
     "ConstantFamily",
     "ConvergenceError",
     "Game",
@@ -96,6 +99,7 @@ __all__ = [
     "Witnesses",
     "absolute_error",
     "audit",
+    "calibrate",
     "effective_depth",
     "equilibrium",
     "fit_each",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +16,7 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.trust import FEWEST, LEVEL, Calibration, calibrate, check_level, percent
 from pellucid.witnesses.base import Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -25,8 +27,8 @@ def _mean(scores: Tensor) -> float | None:
     return None if math.isnan(mean) else mean
 
 
-def _score(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
+def _score(value: float | None, otherwise: str = "undefined") -> str:
+    return otherwise if value is None else f"{value:.4f}"
 
 
 @final
@@ -45,6 +47,7 @@ class Audit:
     explained: float
     """Share of the predictor's variance inside the neighborhoods that the witnesses account for."""
     witnesses: Witnesses = field(repr=False)
+    family: WitnessFamily = field(repr=False)
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
@@ -55,7 +58,23 @@ class Audit:
         """The neighborhoods that deviate most, worst first."""
         return torch.argsort(self.deviations, descending=True, stable=True)[:count].tolist()
 
-    def to_dict(self) -> dict[str, Any]:
+    @cached_property
+    def calibration(self) -> Calibration:
+        """How far the witnesses can be trusted, learned from these neighborhoods; see `pellucid.calibrate`."""
+        return calibrate(self.witnesses.f, self.witnesses.x, self.witnesses.hoods, self.family)
+
+    def bound(self, level: float = LEVEL) -> np.ndarray:
+        """(n, K) what |predictor - witness| does not exceed, with this confidence, at a further point of each
+        neighborhood, which its witness was not fitted to; NaN where that is not known: in neighborhoods of fewer than
+        three members, or where there are too few neighborhoods for the level.
+        """
+        hoods = self.witnesses.hoods
+        misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
+        found = self.calibration.bound((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy(), level)
+        found[~np.isfinite(found).all(1) | (hoods.sizes < FEWEST).cpu().numpy()] = np.nan
+        return found
+
+    def to_dict(self, level: float = LEVEL) -> dict[str, Any]:
         """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
         return {
             "neighborhoods": len(self.deviations),
@@ -65,13 +84,25 @@ class Audit:
             "explained": self.explained,
             "auc_local": _mean(self.local_auc),
             "auc_global": _mean(self.global_auc),
+            "level": check_level(level),
+            "bound": self._typical_bound(level),
         }
+
+    def _typical_bound(self, level: float) -> float | None:
+        """The median over neighborhoods and outputs."""
+        known = self.bound(level)
+        known = known[~np.isnan(known).any(1)]
+        return float(np.median(known)) if len(known) else None
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        summary = self.to_dict()
+        return self.text()
+
+    def text(self, level: float = LEVEL) -> str:
+        """The summary as a table, with bounds of this confidence."""
+        summary = self.to_dict(level)
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
             ("neighborhoods", f"{len(self.deviations)}"),
@@ -80,6 +111,7 @@ class Audit:
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
             ("variance explained by witnesses", f"{self.explained:.1%}"),
+            (f"bound near a center, {percent(level)}", _score(summary["bound"], "unknown")),
             ("generalized AUC, local", _score(summary["auc_local"])),
             ("generalized AUC, global", _score(summary["auc_global"])),
         ]
@@ -117,4 +149,5 @@ def audit(
         rmse=deviation_rmse(f, witnesses),
         explained=1 - float(residual.square().sum()) / total if total > 0 else 1.0,
         witnesses=witnesses,
+        family=family,
     )

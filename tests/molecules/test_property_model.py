@@ -266,3 +266,48 @@ def test_rows_that_cannot_be_used_are_left_out_if_allowed():
     model = PropertyModel(task="regression", **SMALL | {"epochs": 1, "game": None})
     assert len(model.fit(smiles, y, on_error="skip", validation=0, progress=False).smiles_) == len(SERIES)
     assert model.rejected_ == ((len(SERIES) + 1, "no", "not a valid SMILES"),)
+
+
+# -- trust ------------------------------------------------------------------------------------------------------------
+
+
+def test_bounds_hold_on_molecules_that_were_not_seen():
+    series = nav17()
+    order = np.random.default_rng(0).permutation(len(series))
+    train, held, test = (series.select(part) for part in np.split(order, [300, 650]))
+    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=2)
+    model.fit(train, validation=0, progress=False)
+    assert model.calibration_ is None
+    assert model.explain(test.smiles[0]).bound is None
+    model.calibrate(held.smiles)
+    others = model.held_out(test.smiles, seed=1)
+    # Two standard deviations of a share of so many, in two sets.
+    allowed = 2 * np.sqrt(0.09 * (1 / len(model.calibration_) + 1 / len(others.gaps)))
+    assert model.calibration_.coverage(others) == pytest.approx([0.9], abs=allowed)
+
+
+def test_an_explanation_carries_its_bound_in_the_units_of_the_data(tmp_path):
+    series = nav17().select(range(0, 1017, 5))
+    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model.fit(series, progress=False, validation=0.2)
+    smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))
+    explanation = model.explain(smiles)
+    expected = model.calibration_.bound(explanation.deviation / model.task_.scale) * model.task_.scale
+    np.testing.assert_allclose(explanation.bound, expected)
+    assert explanation.calibrated == len(model.calibration_) >= 9
+    assert f"with 90 % confidence the tree is within activity = {explanation.bound[0]:.3f}"[:-3] in str(explanation)
+    assert (model.explain(smiles, level=0.5).bound < explanation.bound).all()
+    assert "too few" in str(model.explain(smiles, level=0.999))
+    assert model.explain(smiles, delta=1).bound is None
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(PropertyModel.load(tmp_path / "model").explain(smiles).bound, explanation.bound)
+    again = type(explanation).from_dict(json.loads(json.dumps(explanation.to_dict())))
+    assert str(again) == str(explanation)
+
+
+def test_many_explanations_are_those_of_each():
+    series = nav17().select(range(0, 1017, 10))
+    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model.fit(series, progress=False, validation=0.2)
+    for found, smiles in zip(model.explain_many(series.smiles[:5]), series.smiles[:5], strict=True):
+        assert str(found) == str(model.explain(smiles))

@@ -43,7 +43,8 @@ def test_it_prints_as_a_table(explanation):
            2         3  0.2      3.3     0.5     0.75            0.1      -0.25                0
         deviation from the law, rms over the steps (and relative to how much the forecast moves):
           left 0.212 (21%), $<b>right$ 0.283 (28%)
-        variation 2.35: mean change of all parameters from step to step"""
+        variation 2.35: mean change of all parameters from step to step
+        how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more, see `calibrate`"""  # noqa: E501
     )
 
 
@@ -84,8 +85,8 @@ def test_json_holds_everything(explanation, tmp_path):
 def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     explanation.to_csv(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,offset,left[t]")
-    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,0.5,1.0,0.0,-0.25,0.0"
+    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,bound,offset,left[t]")
+    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
     assert lines[4].startswith("2,$<b>right$,4.0,3.0,3.6,0.3999")
 

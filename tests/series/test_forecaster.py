@@ -342,7 +342,8 @@ def test_laws_are_printed_with_the_digits_that_they_need():
 def test_the_smallest_of_everything():
     model = fit(RIG, horizon=2, order=1, radius=1, context=1, channels=["bearing 1"], batch_size=10_000)
     explanation = model.explain(RIG.values[0][:5, :1])
-    assert str(explanation).count("\n") == 6
+    assert str(explanation).count("\n") == 7
+    assert "not calibrated" in explanation.trust()  # two members say nothing
     assert model.evaluate(RIG).variation < 1e-9  # both windows are the same
 
 
@@ -401,3 +402,46 @@ def test_bad_calls_are_refused(trained):
         fit(data[:20], context=30)
     with pytest.raises(InputError, match="must be a column of .*Got 'bearing 1'"):
         trained.evaluate(simulate_rig(rows=50, bearings=3).select(["bearing 2", "bearing 3"]))
+
+
+# -- trust ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
+    rig = simulate_rig(files=2, rows=12_000, bearings=3, seed=1)
+    model = Forecaster(**{**SMALL, "epochs": 1}).fit(rig[0], validation=0.2, progress=False)
+    other = model.held_out(rig[1], forced=forced, seed=1)
+    coverage = model.calibrations_["forced" if forced else "generated"].coverage(other)
+    assert len(other.gaps) == 12_000 // 18
+    assert coverage == pytest.approx([0.9] * 3, abs=0.06)
+
+
+@pytest.fixture(scope="module")
+def trusted():
+    return Forecaster(**SMALL).fit(RIG, validation=0.3, progress=False)
+
+
+def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
+    rows = RIG.values[0][:18]
+    explanation = trusted.explain(rows[:12])
+    calibration, scale = trusted.calibrations_["generated"], trusted.scaling_.scale
+    # The mean of |f - g| over the neighborhood of the third step: steps 1 to 5.
+    law = explanation[2]
+    seen = np.concatenate([rows[:12], explanation.mean])
+    lags = np.stack([np.concatenate([seen[t], seen[t - 1]]) for t in range(11, 16)])
+    gaps = np.abs(explanation.mean[:5] - law(torch.from_numpy(lags)).numpy()).mean(0)
+    np.testing.assert_allclose(explanation.bound[2], calibration.bound(gaps / scale) * scale, rtol=1e-3)
+    assert explanation.level == 0.9
+    assert explanation.calibrated == len(calibration) >= 9
+    wider = trusted.explain(rows[:12], rows[12:], level=0.5)
+    assert wider.trust().startswith("with 50 % confidence the law of a step is within bearing 1 ")
+    assert (trusted.explain(rows[:12], level=0.5).bound <= explanation.bound).all()
+    assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
+
+
+def test_bounds_survive_saving(trusted, tmp_path):
+    trusted.save(tmp_path / "model")
+    again = Forecaster.load(tmp_path / "model")
+    rows = RIG.values[0][:12]
+    np.testing.assert_array_equal(again.explain(rows).bound, trusted.explain(rows).bound)

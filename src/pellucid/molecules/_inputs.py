@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pellucid.errors import InputError
 from pellucid.molecules.graphs import Graphs
 from pellucid.molecules.table import Molecules, prepare
+from pellucid.trust import MOST
 
 
 def molecules_of(
@@ -38,6 +39,14 @@ def require_targets(molecules: Molecules, targets: tuple[str, ...]) -> None:
             f"The targets must be those learned, {', '.join(targets)}. Got {', '.join(molecules.targets) or 'none'}; "
             "read these columns, in this order."
         )
+
+
+def some(smiles: Iterable[str] | Molecules, seed: int, most: int = MOST) -> list[str]:
+    """As many molecules as a calibration needs: all, or of very many some at random."""
+    texts = list(smiles.smiles if isinstance(smiles, Molecules) else smiles)
+    if len(texts) <= most:
+        return texts
+    return [texts[i] for i in np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])]
 
 
 def whole_delta(value: Any) -> int:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
+from torch import Tensor
 
+from pellucid.builders import from_lists
 from pellucid.errors import InputError
 from pellucid.metrics import local_generalized_auc
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import Surroundings
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, unknown
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
@@ -79,6 +82,13 @@ class Explanation:
     """What the bits of the splits stand for in this neighborhood."""
     divergence: float | None = None
     """Of a representation: mean over the members of KL(tree || network), in nats."""
+    level: float = LEVEL
+    """The confidence of the bound."""
+    bound: np.ndarray | None = None
+    """(K,) what |predictor - tree| does not exceed, with this confidence, at a further molecule of the neighborhood,
+    which the tree was not fitted to; None if that is not known. See `pellucid.trust`."""
+    calibrated: int = 0
+    """The number of held-out neighborhoods that the bound was learned from."""
 
     @property
     def witnessed(self) -> np.ndarray:
@@ -152,6 +162,7 @@ class Explanation:
                 f"  the tree is off by {self._values(self.deviation, shown)} on average"
                 + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
             ]
+            lines.append(f"  {self.trust(shown)}")
             if self.divergence is not None:
                 lines.append(f"  KL(tree || network) = {self.divergence:.3g} nats on average, over all outputs")
         lines += ["", *self._tree(0, "", shown)]
@@ -168,6 +179,16 @@ class Explanation:
         collided = [s for s in self.substructures.values() if s.others]
         lines += [f"bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
         return "\n".join(lines)
+
+    def trust(self, shown: Sequence[int] | None = None) -> str:
+        """In one sentence how far the tree can be trusted near the molecule, for the targets at these places."""
+        if self.bound is None:
+            return unknown(self.level, self.calibrated, enough=len(self.members) >= FEWEST)
+        values = self._values(self.bound, range(len(self.targets)) if shown is None else shown)
+        return (
+            f"with {percent(self.level)} confidence the tree is within {values} of the network at a further molecule "
+            f"of this neighborhood (calibrated on {self.calibrated} held-out neighborhoods)"
+        )
 
     def _values(self, values: np.ndarray, shown: Sequence[int]) -> str:
         return ", ".join(f"{self.targets[k]} = {values[k]:.{self._decimals[k]}f}" for k in shown)
@@ -236,6 +257,9 @@ class Explanation:
             "deviation": self.deviation.tolist(),
             "local_auc": [None if np.isnan(value) else float(value) for value in self.local_auc],
             "divergence": self.divergence,
+            "level": self.level,
+            "bound": None if self.bound is None else self.bound.tolist(),
+            "calibrated": self.calibrated,
             "bits": len(self.witness.feature_names),
             "path": list(self.path),
             "tree": {name: values.tolist() for name, values in self.witness.nodes.items()},
@@ -284,6 +308,9 @@ class Explanation:
             local_auc=np.array([np.nan if value is None else value for value in content["local_auc"]]),
             substructures={structure.bit: structure for structure in structures},
             divergence=content.get("divergence"),
+            level=content.get("level", LEVEL),
+            bound=None if content.get("bound") is None else np.array(content["bound"]),
+            calibrated=content.get("calibrated", 0),
         )
 
     def to_json(self, path: str | Path) -> None:
@@ -314,28 +341,48 @@ def bit_names(size: int) -> list[str]:
     return [f"bit {i}" for i in range(size)]
 
 
-def explain(witnesses: TreeWitnesses, around: Surroundings, task: Task, morgan: Morgan) -> Explanation:
-    """The explanation of the first of the molecules whose neighborhoods these are."""
-    neighbors, hoods = around.neighbors(0), around.hoods
-    entries = slice(*hoods.offsets[:2].tolist())
+def explain(
+    witnesses: TreeWitnesses,
+    around: Surroundings,
+    task: Task,
+    morgan: Morgan,
+    calibration: Calibration | None = None,
+    *,
+    level: float = LEVEL,
+    which: int = 0,
+) -> Explanation:
+    """The explanation of one of the molecules whose neighborhoods these are, with a bound if there is a calibration."""
+    neighbors, hoods = around.neighbors(which), around.hoods
+    entries = slice(*hoods.offsets[which : which + 2].tolist())
     where = hoods.members[entries]
     f, g = witnesses.f[where], witnesses.at_members()[entries]
-    tree = witnesses[0]
+    tree = witnesses[which]
+    level, bound = check_level(level), None
+    if calibration is not None and calibration.knows(level) and len(neighbors) >= FEWEST:
+        bound = calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale
     if not isinstance(tree, TreeWitness):
         raise InputError(f"Molecules are explained by trees. Got {type(tree).__name__}.")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)
     values, answers = task.natural(f), task.natural(g)
-    leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[0])
+    leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[which])
     return Explanation(
         smiles=neighbors[0].smiles,
         targets=tuple(tree.output_names),
         prediction=values[0],
         witness=natural,
-        path=tuple(tree.path(witnesses.x[int(hoods.centers[0])])),
+        path=tuple(tree.path(witnesses.x[int(hoods.centers[which])])),
         members=tuple(Member(*neighbor, values[j], answers[j], int(leaves[j])) for j, neighbor in enumerate(neighbors)),
         deviation=np.abs(values - answers).mean(0),
-        local_auc=local_generalized_auc(witnesses.f, witnesses.at_members(), hoods)[0].numpy(),
+        local_auc=_local_auc(f, g),
         substructures=find_substructures(
             [int(bit) for bit in tree.nodes["feature"] if bit >= 0], [n.smiles for n in neighbors], morgan
         ),
+        level=level,
+        bound=bound,
+        calibrated=0 if calibration is None else len(calibration),
     )
+
+
+def _local_auc(f: Tensor, g: Tensor) -> np.ndarray:
+    """(K,) of one neighborhood alone."""
+    return np.asarray(local_generalized_auc(f, g, from_lists([range(len(f))], centers=[0]))[0].numpy())

@@ -15,7 +15,7 @@ from pellucid import _checks, storage
 from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
-from pellucid.molecules._inputs import digest_of, molecules_of, require_targets, tried, whole_delta
+from pellucid.molecules._inputs import digest_of, molecules_of, require_targets, some, tried, whole_delta
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
@@ -26,6 +26,7 @@ from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import Scores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals, counted
 from pellucid.molecules.tasks import TASKS, Task
+from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
 
@@ -83,6 +84,7 @@ class PropertyModel:
     task_ : how outputs become values.
     network_ : the trained predictor.
     history_ : one record of losses per epoch.
+    calibration_ : how far trees can be trusted, learned from molecules held out; see `calibrate`.
 
     Examples
     --------
@@ -122,6 +124,7 @@ class PropertyModel:
     task_: Task = field(init=False, repr=False)
     network_: nn.Module = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
+    calibration_: Calibration | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -176,8 +179,8 @@ class PropertyModel:
         smiles : one for each row; or what `read` gave, and no y.
         y : (N,) or (N, K), NaN or None where nothing was measured.
         targets : names of the K targets.
-        validation : the share of the molecules to hold out, at random, for early stopping; or other molecules, as
-            (smiles, y) or what `read` gave; 0 trains all epochs on everything.
+        validation : the share of the molecules to hold out, at random, for early stopping and for `calibrate`; or
+            other molecules, as (smiles, y) or what `read` gave; 0 trains all epochs on everything.
         pool : unlabeled molecules among which neighbors are looked for, too.
         groups : what is exchanged to make analogs, such as `Groups.seen_in(other_molecules)`; by default the groups
             seen in the molecules learned from, as `similar` says.
@@ -232,7 +235,8 @@ class PropertyModel:
         )
         for name in ("targets_", "smiles_", "rejected_", "pool_", "groups_", "task_", "network_"):
             setattr(self, name, getattr(model, name))
-        return self
+        self.calibration_ = None
+        return self if watched is None else self.calibrate(watched.smiles, progress=progress)
 
     def _split(
         self, molecules: Molecules, validation: float | Labeled, on_error: Literal["raise", "skip"]
@@ -312,17 +316,51 @@ class PropertyModel:
         found = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
         return found.named(bit_names(self._morgan.size), self.targets_)
 
-    def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
+    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> Explanation:
         """The prediction of one molecule, and the tree of substructures that the network follows around it.
 
         Parameters
         ----------
-        delta : another size of tree than the one that was trained for.
+        delta : another size of tree than the one that was trained for; there is no bound for it.
+        level : the confidence of the bound.
         """
         if not isinstance(smiles, str):
-            raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
-        around = self.surroundings(smiles)
-        return explain(self.witnesses(around, delta=delta), around, self.task_, self._morgan)
+            raise InputError(
+                f"One molecule is explained at a time. Got {type(smiles).__name__}; use `explain_many` for several."
+            )
+        (found,) = self.explain_many([smiles], delta=delta, level=level)
+        return found
+
+    def explain_many(
+        self,
+        smiles: Iterable[str] | Molecules,
+        *,
+        delta: int | None = None,
+        level: float = LEVEL,
+        progress: bool = False,
+    ) -> list[Explanation]:
+        """The explanations of several molecules, of each different one once; see `explain`."""
+        around = self.surroundings(smiles, progress=progress)
+        found = self.witnesses(around, delta=delta, progress=progress)
+        calibration = self.calibration_ if delta is None or delta == self.delta else None
+        return [
+            explain(found, around, self.task_, self._morgan, calibration, level=level, which=i)
+            for i in range(len(around))
+        ]
+
+    def calibrate(self, smiles: Iterable[str] | Molecules, *, progress: bool = False) -> PropertyModel:
+        """Learn from molecules that were not learned from how far trees can be trusted; see `pellucid.calibrate`.
+
+        `fit` does so by itself with the molecules that it holds out.
+        """
+        self.calibration_ = Calibration.of(self.held_out(smiles, progress=progress))
+        return self
+
+    def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
+        """What trees say of a member of each neighborhood that they were not fitted to; of many, of a thousand."""
+        around = self.surroundings(some(smiles, seed), progress=progress)
+        points = featurized(around.points, self._morgan, progress)
+        return held_out(self._values(points), points.fingerprints.dense(), around.hoods, self.family(), seed=seed)
 
     def evaluate(
         self, smiles: Iterable[str] | Molecules, y: Any = None, *, delta: int | None = None, progress: bool = False
@@ -363,6 +401,7 @@ class PropertyModel:
             "rejected": [list(row) for row in self.rejected_],
             "pool": list(self.pool_),
             "history": self.history_,
+            "calibration": None if self.calibration_ is None else self.calibration_.to_dict(),
         }
         storage.save(Path(folder), "property_model", content, {"network": self.network_.state_dict()})
 
@@ -386,6 +425,8 @@ class PropertyModel:
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]
             own = bool(content["own_network"])
+            known = content.get("calibration")  # models saved by earlier versions have none
+            model.calibration_ = None if known is None else Calibration.from_dict(known)
         if own and network is None:
             raise InputError(
                 "This model was trained with a network of your own, which is code and was not saved. Got none; pass a "

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
+from pellucid.trust import LEVEL, percent, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual")
+_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound")
 # Channels that a summary names, and parameters that a table shows.
 _CHANNELS = 6
 _COLUMNS = 12
@@ -56,6 +57,13 @@ class Explanation:
     """(c,) the standard deviation of each channel in the training data."""
     actual: np.ndarray | None = field(default=None, repr=False)
     """(H, c) what really came, where the steps were predicted from it (teacher forcing)."""
+    level: float = LEVEL
+    """The confidence of the bound."""
+    bound: np.ndarray | None = field(default=None, repr=False)
+    """(H, c) what |predictor - witness| does not exceed, with this confidence, at a further position of each step's
+    neighborhood, which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
+    calibrated: int = 0
+    """The number of held-out sequences that the bound was learned from."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -170,7 +178,19 @@ class Explanation:
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
         text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
-        return f"{text}\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
+        text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
+        return f"{text}\n{self.trust()}"
+
+    def trust(self) -> str:
+        """In one sentence how far the laws can be trusted near the forecast."""
+        if self.bound is None:
+            return unknown(self.level, self.calibrated)
+        typical = np.median(self.bound, axis=0)
+        values = ", ".join(f"{name} {value:.3g}" for name, value in zip(self.channels, typical, strict=True))
+        return (
+            f"with {percent(self.level)} confidence the law of a step is within {values} of the network at a further "
+            f"position within its radius (median over the steps; calibrated on {self.calibrated} held-out sequences)"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
@@ -180,6 +200,8 @@ class Explanation:
             "radius": self.radius,
             "names": self.names,
             **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
+            "level": self.level,
+            "calibrated": self.calibrated,
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
         }
@@ -192,6 +214,8 @@ class Explanation:
             channels=tuple(content["channels"]),
             order=content["order"],
             radius=content["radius"],
+            level=content.get("level", LEVEL),
+            calibrated=content.get("calibrated", 0),
             **arrays,
         )
 
@@ -200,15 +224,17 @@ class Explanation:
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n")
 
     def to_csv(self, path: str | Path) -> None:
-        """A row per step and channel: forecast, standard deviation, witness, deviation and parameters."""
+        """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", *self.names])
+        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names])
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
-                writer.writerow([h + 1, name, *(float(v) for v in [*numbers, *self.parameters[h, :, k]])])
+                bound = "" if self.bound is None else float(self.bound[h, k])
+                parameters = self.parameters[h, :, k].tolist()
+                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
         Path(path).write_text(text.getvalue())
 
     def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:

@@ -21,6 +21,7 @@ from pellucid.series.recordings import Recordings, array_of, names_of, recording
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import Scores, measure
 from pellucid.series.witnessing import Witnessing
+from pellucid.trust import LEVEL, Calibration, HeldOut, check_level
 
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
@@ -83,6 +84,8 @@ class Forecaster:
     network_ : the trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
     scaling_ : mean and standard deviation of each channel in the training data.
     history_ : one record of losses per epoch.
+    calibrations_ : how far laws can be trusted along generated and along real values, learned from data held out; see
+        `calibrate`.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class Forecaster:
     network_: Network = field(init=False, repr=False)
     scaling_: Scaling = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
+    calibrations_: dict[str, Calibration] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.game not in (None, *GAMES):
@@ -156,8 +160,9 @@ class Forecaster:
         Parameters
         ----------
         data : a file or folder, a table, an array (time, channels), several of them, or `Recordings`.
-        validation : the share of the data to hold out for early stopping, in pieces of context + horizon values
-            cut out at random; or other data of any of these kinds; 0 trains all epochs on everything.
+        validation : the share of the data to hold out for early stopping and for `calibrate`, in pieces of
+            context + horizon values cut out at random; or other data of any of these kinds; 0 trains all epochs on
+            everything.
         folder : where checkpoints go, about one a minute; None keeps none.
         resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
             same model as an uninterrupted one.
@@ -210,7 +215,8 @@ class Forecaster:
             device=device,
         )
         self.channels_, self.scaling_, self.network_ = model.channels_, model.scaling_, model.network_
-        return self
+        self.calibrations_ = {}
+        return self if watched is None else self.calibrate(watched)
 
     def _new_network(self) -> Network:
         with torch.random.fork_rng(devices=[]):
@@ -258,7 +264,7 @@ class Forecaster:
         mean, covariance = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Forecast(mean, covariance) if several else Forecast(mean[0], covariance[0])
 
-    def explain(self, context: Any, future: Any = None) -> Explanation:
+    def explain(self, context: Any, future: Any = None, *, level: float = LEVEL) -> Explanation:
         """The forecast after one context, and the autoregressive law that it follows at each step.
 
         Parameters
@@ -267,6 +273,7 @@ class Forecaster:
             table with the channels' columns.
         future : (horizon, c) what really came, if known: then each step is predicted from, and witnessed on,
             the real values before it (teacher forcing) instead of the generated ones.
+        level : the confidence of the bound.
         """
         values = self._context(context)
         if values.ndim == 3:
@@ -285,6 +292,11 @@ class Forecaster:
         mean, covariance = self.scaling_.moments(trace.gaussian)
         theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
+        calibration = self.calibrations_.get("generated" if future is None else "forced")
+        bound = None
+        if calibration is not None and calibration.knows(level):
+            unit = self.scaling_.scale / self._witnessing.units.numpy()
+            bound = calibration.bound(self._witnessing.absolute(trace.witnesses), level) * unit
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
@@ -298,7 +310,25 @@ class Forecaster:
             witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
             fit=self._witnessing.fit(trace.witnesses),
             actual=actual,
+            level=check_level(level),
+            bound=bound,
+            calibrated=0 if calibration is None else len(calibration),
         )
+
+    def calibrate(self, data: Any) -> Forecaster:
+        """Learn from recordings that were not learned from how far laws can be trusted; see `pellucid.calibrate`.
+
+        `fit` does so by itself with what it holds out.
+        """
+        found = {name: Calibration.of(self.held_out(data, forced=name == "forced")) for name in ("generated", "forced")}
+        self.calibrations_ = found
+        return self
+
+    def held_out(self, data: Any, *, forced: bool = False, seed: int = 0) -> HeldOut:
+        """What laws say of a position that they were not fitted to, in one neighborhood of every sequence."""
+        _checks.fitted(self)
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
+        return self._witnessing.held_out(self.network_, self._pieces(sequences), forced=forced, seed=seed)
 
     def evaluate(self, data: Any, *, forced: bool = False) -> Scores:
         """Error and transparency over all sequences of recordings.
@@ -363,6 +393,7 @@ class Forecaster:
             "channels": list(self.channels_),
             **self.scaling_.to_dict(),
             "history": self.history_,
+            "calibrations": {name: calibration.to_dict() for name, calibration in self.calibrations_.items()},
         }
         storage.save(Path(folder), "forecaster", content, {"network": self.network_.state_dict()})
 
@@ -375,6 +406,8 @@ class Forecaster:
             model.channels_ = tuple(str(name) for name in content["channels"])
             model.scaling_ = Scaling.from_dict(content, len(model.channels_))
             model.history_ = content["history"]
+            known = content.get("calibrations", {})  # models saved by earlier versions have none
+            model.calibrations_ = {str(name): Calibration.from_dict(value) for name, value in known.items()}
             model.network_ = model._new_network()
             model.network_.load_state_dict(weights["network"])
         model.network_.eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, final
@@ -14,6 +15,7 @@ from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
+from pellucid.trust import HeldOut, held_out
 from pellucid.witnesses import LinearFamily, lagged
 from pellucid.witnesses.linear import LinearWitnesses
 
@@ -87,6 +89,26 @@ class Witnessing:
     def gaps(self, witnesses: LinearWitnesses) -> Tensor:
         """(n, c) predictor minus witness at each center, standardized."""
         return (witnesses.f - witnesses.at_centers()).double() / self.units
+
+    def absolute(self, witnesses: LinearWitnesses) -> np.ndarray:
+        """(n, c) mean of |predictor - witness| over each neighborhood, in the units of the game."""
+        hoods = witnesses.hoods
+        misses = (witnesses.f[hoods.members] - witnesses.at_members()).double().abs()
+        return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).numpy())
+
+    @torch.no_grad()
+    def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:
+        """What laws say of a position that they were not fitted to: one neighborhood of each sequence, as those of one
+        sequence are alike.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        parts = []
+        for k, z in enumerate(pieces):
+            trace = self.trace(network, z if forced else z[:, : z.shape[1] - self.horizon], forced=forced)
+            steps = torch.randint(self.horizon, (len(z),), generator=generator)
+            chosen = trace.witnesses.hoods.select(torch.arange(len(z)) * self.horizon + steps)
+            parts.append(held_out(trace.witnesses.f, trace.witnesses.x, chosen, self.family, seed=seed + k))
+        return HeldOut.joined(parts)
 
     def fit(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(n,) root mean squared error over each neighborhood and the channels, in the units of the data."""

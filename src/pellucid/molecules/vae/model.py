@@ -15,7 +15,7 @@ from pellucid import _checks, storage
 from pellucid.deviations import gaussian_kl
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, Game, SymmetricGame
-from pellucid.molecules._inputs import whole_delta
+from pellucid.molecules._inputs import some, whole_delta
 from pellucid.molecules.analogs import Groups
 from pellucid.molecules.explanation import Explanation, bit_names, explain
 from pellucid.molecules.neighborhoods import Similar, Surroundings
@@ -30,11 +30,14 @@ from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.trust import LEVEL, Calibration, calibrate
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
 
 # Molecules whose neighborhoods are looked at together when a model is measured.
 _CENTERS = 1000
+# Molecules that are enough to calibrate on, though there are many outputs.
+_CALIBRATING = 300
 
 
 class Encoding(NamedTuple):
@@ -91,6 +94,7 @@ class JunctionTreeVAE:
     pool_, groups_ : where neighbors come from.
     network_ : encoder and decoder.
     history_ : one record of losses per epoch.
+    calibration_ : how far trees can be trusted, learned from molecules held out; see `calibrate`.
     rejected_ : rows that were left out, with the reason; of many the first thousand.
     left_out_ : how many were left out, by reason.
     """
@@ -121,6 +125,7 @@ class JunctionTreeVAE:
     history_: list[dict[str, float]] = field(init=False, repr=False)
     rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
     left_out_: dict[str, int] = field(init=False, repr=False)
+    calibration_: Calibration | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.game not in (None, "symmetric", "asymmetric"):
@@ -195,7 +200,9 @@ class JunctionTreeVAE:
         self.vocabulary_, self.network_ = setting.vocabulary, setting.network
         self.pool_, self.groups_, self.rejected_ = setting.pool, setting.groups, corpus.rejected
         self.left_out_ = dict(corpus.reasons)
-        return self
+        self.calibration_ = None
+        held = np.intersect1d(watched, corpus.known(self.vocabulary_)[0])
+        return self.calibrate([corpus.smiles(int(i)) for i in held], progress=progress) if len(held) else self
 
     def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
@@ -330,16 +337,37 @@ class JunctionTreeVAE:
         parts = [f"{part} {i + 1}" for part in ("tree", "graph") for i in range(self.latent)]
         return [f"{kind} of {part}" for kind in ("mean", "log-variance") for part in parts]
 
-    def explain(self, smiles: str, *, delta: int | None = None) -> Explanation:
-        """The latent representation of one molecule, and the tree of substructures that the encoder follows there."""
+    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> Explanation:
+        """The latent representation of one molecule, and the tree of substructures that the encoder follows there.
+
+        Parameters
+        ----------
+        delta : another size of tree than the one that was trained for; there is no bound for it.
+        level : the confidence of the bound.
+        """
         if not isinstance(smiles, str):
             raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
         self._read(smiles, "raise")
         around = self.surroundings(smiles)
         readable = self.readable(around)
         witnesses = self.witnesses(readable, delta=delta)
-        found = explain(witnesses, readable.surroundings(around), _AS_IT_IS, self.similar.fingerprints)
+        calibration = self.calibration_ if delta is None or delta == self.delta else None
+        here = readable.surroundings(around)
+        found = explain(witnesses, here, _AS_IT_IS, self.similar.fingerprints, calibration, level=level)
         return replace(found, divergence=float(witnesses.deviations(gaussian_kl)[0]))
+
+    def calibrate(self, smiles: Iterable[str], *, progress: bool = False) -> JunctionTreeVAE:
+        """Learn from molecules that were not learned from how far trees can be trusted; see `pellucid.calibrate`.
+
+        `fit` does so by itself with the molecules that it holds out. Those that cannot be read are left out, and of
+        many a few hundred are chosen.
+        """
+        given = self._read(some(smiles, self.seed, _CALIBRATING), "skip")
+        around = self.surroundings([given.corpus.smiles(int(i)) for i in given.known], progress=progress)
+        readable = self.readable(around, progress=progress)
+        f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
+        self.calibration_ = calibrate(f, readable.fingerprints.dense(), readable.hoods, self.family())
+        return self
 
     def evaluate(
         self, smiles: Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0, progress: bool = False
@@ -389,6 +417,7 @@ class JunctionTreeVAE:
             "rejected": [list(row) for row in self.rejected_],
             "left_out": self.left_out_,
             "history": self.history_,
+            "calibration": None if self.calibration_ is None else self.calibration_.to_dict(),
         }
         storage.save(Path(folder), "junction_tree_vae", content, {"network": self.network_.state_dict()})
         self.vocabulary_.save(Path(folder) / "vocabulary.txt")
@@ -404,6 +433,8 @@ class JunctionTreeVAE:
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.left_out_ = content["left_out"]
             model.history_ = content["history"]
+            known = content.get("calibration")  # models saved by earlier versions have none
+            model.calibration_ = None if known is None else Calibration.from_dict(known)
             model.vocabulary_ = Vocabulary.load(Path(folder) / "vocabulary.txt")
             model.network_ = model.new_network(model.vocabulary_)
             model.network_.load_state_dict(weights["network"])
