@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -93,6 +95,17 @@ class Audit:
         known = self.bound(level)
         known = known[~np.isnan(known).any(1)]
         return float(np.median(known)) if len(known) else None
+
+    def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
+        """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""
+        from pellucid.report import write_audit
+
+        write_audit(self, path, title=title, names=names)
+
+    def _repr_html_(self) -> str:
+        from pellucid.report.audit import fragment
+
+        return str(fragment(self))
 
     def __repr__(self) -> str:
         return str(self)

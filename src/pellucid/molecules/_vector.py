@@ -12,11 +12,9 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
-from rdkit import Chem
-from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
-from pellucid.errors import InputError
+from pellucid.molecules._depiction import cut_out, flat, name_carbon
 from pellucid.molecules.substructures import Substructure, environment
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 # Pixels of a bond in RDKit's drawings; only the ratio to widths and letters matters, for pictures are scaled.
 _BOND = 30.0
 _INK = "#222222"
-# How far the bonds that leave a substructure are drawn, and those between two atoms of its rim, from either.
-_STUB, _SHORT_STUB = 0.55, 0.3
 # RDKit's colors of some elements are too light to be read on a ground.
 _ELEMENTS = {0: _INK, 1: _INK, 6: _INK, 7: "#1f3fd0", 8: "#c8102e", 9: "#0b7a75", 16: "#8a6100", 17: "#1b7f1b"}
 _CODES = {"M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3] * 2, "C": [Path.CURVE4] * 3}
@@ -86,7 +82,7 @@ class _Shapes(PathCollection):
 
 def draw_molecule(smiles: str) -> Picture:
     """A whole molecule."""
-    molecule = _flat(smiles)
+    molecule = flat(smiles)
     drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
     _set_up(drawer.drawOptions())
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule, kekulize=True)
@@ -100,11 +96,11 @@ def draw_substructure(substructure: Substructure, *, ground: str, center: str, h
     its own color. Bonds that leave the substructure are drawn single, for the fingerprint does not know their order;
     aromatic bonds are dashed, for it knows them as aromatic only.
     """
-    molecule = _flat(substructure.molecule)
+    molecule = flat(substructure.molecule)
     atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
-    part, middle, hints = _cut_out(molecule, atoms, bonds, substructure.atom)
+    part, middle, hints = cut_out(molecule, atoms, bonds, substructure.atom)
     if not substructure.radius:
-        _name(part.GetAtomWithIdx(middle))
+        name_carbon(part.GetAtomWithIdx(middle))
     drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
     options: Any = drawer.drawOptions()
     _set_up(options)
@@ -118,15 +114,6 @@ def draw_substructure(substructure: Substructure, *, ground: str, center: str, h
         highlightBondColors=dict.fromkeys(range(len(bonds)), light),
     )
     return _read(drawer, hints, hint)
-
-
-def _flat(smiles: str) -> Chem.Mol:
-    """A molecule with coordinates in the plane."""
-    molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InputError(f"A molecule to be drawn must be a valid SMILES. Got {smiles!r}.")
-    rdDepictor.Compute2DCoords(molecule)
-    return molecule
 
 
 def _set_up(options: Any) -> None:  # RDKit's annotations of these are wrong
@@ -143,55 +130,6 @@ def _set_up(options: Any) -> None:  # RDKit's annotations of these are wrong
     options.padding = 0.02
     options.standardColoursForHighlightedAtoms = True
     options.updateAtomPalette({number: to_rgb(color) for number, color in _ELEMENTS.items()})
-
-
-def _cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int) -> tuple[Chem.Mol, int, set[str]]:
-    """The part to be drawn, its central atom, and the names by which SVG calls the ends of its attachments.
-
-    The first atoms and bonds are those asked for, in their order.
-    """
-    part = Chem.RWMol()
-    where = molecule.GetConformer()
-    places, points = {}, []
-    for old in atoms:
-        atom = Chem.Atom(molecule.GetAtomWithIdx(old))
-        atom.SetNumExplicitHs(molecule.GetAtomWithIdx(old).GetTotalNumHs())
-        atom.SetNoImplicit(True)
-        atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
-        places[old] = part.AddAtom(atom)
-        points.append(where.GetAtomPosition(old))
-    for b in bonds:
-        bond = molecule.GetBondWithIdx(b)
-        part.AddBond(places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()], bond.GetBondType())
-    hints = set()
-    for old in atoms:
-        for bond in molecule.GetAtomWithIdx(old).GetBonds():
-            if bond.GetIdx() in bonds:
-                continue
-            end = Chem.Atom(6)
-            end.SetNoImplicit(True)
-            new = part.AddAtom(end)
-            part.AddBond(places[old], new, Chem.BondType.SINGLE)
-            other = bond.GetOtherAtomIdx(old)
-            start, stop = where.GetAtomPosition(old), where.GetAtomPosition(other)
-            points.append(start + (stop - start) * (_SHORT_STUB if other in places else _STUB))
-            hints.add(f"atom-{new}")
-    conformer = Chem.Conformer(part.GetNumAtoms())
-    for i, point in enumerate(points):
-        conformer.SetAtomPosition(i, point)
-    part.AddConformer(conformer)
-    part.UpdatePropertyCache(strict=False)
-    Chem.FastFindRings(part)
-    return part.GetMol(), places[center], hints
-
-
-def _name(atom: Chem.Atom) -> None:
-    """Write out a carbon that stands alone: a bare corner would not be seen."""
-    hydrogens = atom.GetTotalNumHs()
-    if atom.GetAtomicNum() == 6 and not atom.GetFormalCharge() and not atom.GetIsotope():
-        count = f"<sub>{hydrogens}</sub>" if hydrogens > 1 else ""
-        atom.SetProp("_displayLabel", f"C{'H' if hydrogens else ''}{count}")
-        atom.SetProp("_displayLabelW", f"{'H' if hydrogens else ''}{count}C")
 
 
 def _read(drawer: rdMolDraw2D.MolDraw2DSVG, marked: Set[str] = frozenset(), color: str = "") -> Picture:

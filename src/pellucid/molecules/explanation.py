@@ -317,6 +317,12 @@ class Explanation:
         """Write `to_dict` as a JSON file."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
+    def to_html(self, path: str | Path) -> None:
+        """Write it as one HTML file that needs nothing else: tree, pictures, what would change it, neighbors."""
+        from pellucid.molecules.report import write_one
+
+        write_one(self, path)
+
     def plot(self, target: str | int | None = None, *, title: str | None = None) -> Figure:
         """The tree, each split drawn as its substructure, the molecule's path marked; save it as .svg or .png."""
         from pellucid.molecules.drawing import plot_tree
@@ -329,6 +335,11 @@ class Explanation:
             molecule=self.smiles,
             outputs=self.target(target),
         )
+
+    def _repr_html_(self) -> str:
+        from pellucid.molecules.report import fragment
+
+        return str(fragment(self))
 
     def _repr_svg_(self) -> str:
         stream = io.StringIO()

@@ -56,7 +56,7 @@ class Explanation:
     scale: np.ndarray | None = field(default=None, repr=False)
     """(c,) the standard deviation of each channel in the training data."""
     actual: np.ndarray | None = field(default=None, repr=False)
-    """(H, c) what really came, where the steps were predicted from it (teacher forcing)."""
+    """(H, c) what really came, if it is known."""
     level: float = LEVEL
     """The confidence of the bound."""
     bound: np.ndarray | None = field(default=None, repr=False)
@@ -237,8 +237,24 @@ class Explanation:
                 writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
         Path(path).write_text(text.getvalue())
 
+    def to_html(self, path: str | Path) -> None:
+        """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel."""
+        from pellucid.series.report import write_one
+
+        write_one(self, path)
+
     def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:
         """The forecast of a channel beside a heat map of its witnesses' parameters; see `plot_explanations`."""
         from pellucid.series.figures import plot_explanations
 
         return plot_explanations({"witness": self}, channel, standardized=standardized)
+
+    def _repr_html_(self) -> str:
+        from pellucid.series.report import fragment
+
+        return str(fragment(self))
+
+    def _repr_svg_(self) -> str:
+        stream = io.StringIO()
+        self.plot().savefig(stream, format="svg")
+        return stream.getvalue()

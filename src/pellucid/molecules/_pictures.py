@@ -1,0 +1,226 @@
+"""Molecules and substructures as small SVG that takes its colors from the page; each is drawn once in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Set
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
+
+from rdkit import Chem
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from pellucid.errors import InputError
+from pellucid.molecules._depiction import cut_out, flat, name_carbon
+from pellucid.molecules.substructures import Substructure, environment
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# Units of a bond and of letters: coordinates are whole numbers, so a bond needs enough of them.
+_BOND, _LETTER = 40.0, 22
+# Room around a drawing, and the least that a picture shows: small molecules are not blown up.
+_MARGIN = 6
+_LEAST = {"molecule": (260, 170), "substructure": (120, 80)}
+# Elements with a color of their own; the others are written in that of the text.
+_COLORED = frozenset(["N", "O", "S", "F", "Cl", "Br", "I", "P"])
+# Widths of their letters in the usual fonts, in units of the size.
+_WIDTHS = {"N": 0.72, "O": 0.78, "S": 0.67, "F": 0.61, "Cl": 0.94, "Br": 1.0, "I": 0.28, "P": 0.67, "H": 0.72}
+_LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
+_RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
+
+Point = tuple[int, int]
+
+
+class Pictures:
+    """Draws what it is asked for, once, and hands out references.
+
+    Names are made of what is drawn, so that two collections in one document (cells of a notebook) agree.
+    """
+
+    def __init__(self) -> None:
+        self._symbols: dict[str, str] = {}
+
+    def molecule(self, smiles: str, *, label: str | None = None) -> Markup:
+        """A whole molecule."""
+        key = _key("m", smiles)
+        if key not in self._symbols:
+            self._symbols[key] = _draw_molecule(key, smiles)
+        return _use(key, "molecule", smiles if label is None else label)
+
+    def substructure(self, substructure: Substructure) -> Markup:
+        """The atoms and bonds that a bit stands for, on a ground with the color of their radius."""
+        # The bit and its text tell substructures apart: wherever they lie, one picture serves.
+        key = _key("s", f"{substructure.bit} {substructure.smiles} {substructure.radius}")
+        if key not in self._symbols:
+            self._symbols[key] = _draw_substructure(key, substructure)
+        return _use(key, "substructure", substructure.smiles)
+
+    def sheet(self) -> Markup:
+        """The drawings, to be put once into the document."""
+        from markupsafe import Markup
+
+        # RDKit's lines and letters, escaped where they were drawn.
+        content = Markup("".join(self._symbols.values()))  # noqa: S704
+        return Markup('<svg class="pl-sheet" width="0" height="0" aria-hidden="true">{}</svg>').format(content)
+
+
+def _key(kind: str, text: str) -> str:
+    return kind + hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def _use(key: str, kind: str, label: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup('<svg class="pl-{}" role="img" aria-label="{}"><use href="#{}"/></svg>').format(kind, label, key)
+
+
+def _draw_molecule(key: str, smiles: str) -> str:
+    try:
+        molecule = flat(smiles)
+    except InputError:
+        return f'<symbol class="pls" id="{key}" viewBox="0 0 260 170"><text x="60" y="90">no picture</text></symbol>'
+    drawer = _drawer()
+    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule, kekulize=True)
+    return _symbol(key, drawer, molecule, "molecule")
+
+
+def _draw_substructure(key: str, substructure: Substructure) -> str:
+    molecule = flat(substructure.molecule)
+    atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
+    part, middle, hints = cut_out(molecule, atoms, bonds, substructure.atom)
+    if not substructure.radius:
+        name_carbon(part.GetAtomWithIdx(middle))
+    drawer = _drawer()
+    drawer.drawOptions().prepareMolsBeforeDrawing = False
+    drawer.DrawMolecule(part)
+    places = [_whole(drawer.GetDrawCoords(a)) for a in range(len(atoms))]
+    lines = [
+        [places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()]]
+        for bond in (part.GetBondWithIdx(b) for b in range(len(bonds)))
+    ] or [[places[middle]] * 2]
+    radius = substructure.radius % 4
+    ground = _path(f"g g{radius}", lines) + _path(f"g c{radius}", [[places[middle]] * 2])
+    return _symbol(key, drawer, part, "substructure", ground, hints)
+
+
+def _drawer() -> Any:  # RDKit's annotations of the options are wrong
+    drawer: Any = rdMolDraw2D.MolDraw2DSVG(-1, -1, -1, -1, True)  # letters as text
+    options = drawer.drawOptions()
+    options.useBWAtomPalette()  # else a bond is drawn as two halves
+    options.clearBackground = False
+    options.includeRadicals = False
+    options.addStereoAnnotation = False
+    options.fixedBondLength = -1.0
+    options.scalingFactor = _BOND / 1.5  # RDKit's bonds are 1.5 long
+    options.bondLineWidth = 2
+    options.scaleBondWidth = False
+    options.fixedFontSize = _LETTER
+    options.additionalAtomLabelPadding = 0.06
+    options.padding = 0.02
+    return drawer
+
+
+def _symbol(
+    key: str, drawer: Any, molecule: Chem.Mol, kind: str, ground: str = "", hints: Set[str] = frozenset()
+) -> str:
+    """What RDKit drew, in as few letters as possible: one path for all lines of a kind, one text for an atom."""
+    drawer.FinishDrawing()
+    # RDKit's own text, never a user's: the parser meets no foreign entities.
+    root = ElementTree.fromstring(drawer.GetDrawingText())  # noqa: S314
+    lines: dict[str, list[list[Point]]] = {}
+    letters: dict[int, list[_Letter]] = {}
+    for element in root.iter():
+        tag, values = element.tag.rpartition("}")[2], element.attrib
+        classes, style = values.get("class", "").split(), values.get("style", "")
+        if tag == "path" and classes:  # those without round off the corners, which our lines do themselves
+            points = [_whole(pair) for pair in re.findall(r"([-.\d]+),([-.\d]+)", values["d"])]
+            filled = "fill:none" not in style
+            look = "f" if filled else "h" if hints & set(classes) else "d" if "dasharray" in style else ""
+            lines.setdefault(look, []).append(points)
+        elif tag == "text":
+            atom = next(int(c.removeprefix("atom-")) for c in classes)
+            size = float(re.findall(r"font-size:([.\d]+)", style)[0])
+            letter = _Letter(float(values["x"]), float(values["y"]), element.text or "", size < 0.9 * _LETTER)
+            letters.setdefault(atom, []).append(letter)
+    drawn = ground + "".join(_path(look, parts) for look, parts in lines.items())
+    for atom, items in letters.items():
+        symbol, place = molecule.GetAtomWithIdx(atom).GetSymbol(), drawer.GetDrawCoords(atom)
+        drawn += _label(symbol, (place.x, place.y), items)
+    width, height = (int(float(root.attrib[side].removesuffix("px"))) for side in ("width", "height"))
+    wide, high = (max(least, size + 2 * _MARGIN) for size, least in zip((width, height), _LEAST[kind], strict=True))
+    box = f"{(width - wide) // 2} {(height - high) // 2} {wide} {high}"
+    return f'<symbol class="pls" id="{key}" viewBox="{box}">{drawn}</symbol>'
+
+
+class _Letter(NamedTuple):
+    x: float
+    y: float
+    text: str
+    small: bool
+
+
+def _label(symbol: str, place: tuple[float, float], letters: list[_Letter]) -> str:
+    """The letters of an atom as one text, or as two where RDKit puts hydrogens above or below.
+
+    The atom's own letters lie on its place; the others follow as the font has it, which is not RDKit's. Small letters
+    are signs of the font.
+    """
+    rows: dict[float, list[tuple[float, str]]] = {letter.y: [] for letter in letters if not letter.small}
+    for letter in letters:
+        y = letter.y
+        text = letter.text
+        if letter.small:
+            y = min(rows, key=lambda row: abs(abs(row - letter.y) - 0.4 * _LETTER))
+            text = text.translate(_LOWERED if letter.y > y else _RAISED)
+        rows[y].append((letter.x, text))
+    middle = min(rows, key=lambda row: abs(row - place[1] - 0.5 * _LETTER))
+    result = ""
+    for row, items in rows.items():
+        text = "".join(t for _, t in sorted(items, key=lambda item: item[0]))
+        left = row == middle and not text.startswith(symbol)
+        half = _WIDTHS.get(symbol if row == middle else "H", 0.7) * _LETTER / 2
+        x, y = round(place[0] + (half if left else -half)), round(place[1] + 0.36 * _LETTER + row - middle)
+        names = " ".join([symbol] * (symbol in _COLORED) + ["e"] * left)
+        result += f'<text{_class(names)} x="{x}" y="{y}">{escape(text)}</text>'
+    return result
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+def _whole(point: Any) -> Point:
+    x, y = point
+    return round(float(x)), round(float(y))
+
+
+def _path(look: str, lines: list[list[Point]]) -> str:
+    """Lines of one look as one element: areas and dashes as they are, others joined to long lines."""
+    joined = lines if look in ("f", "d") else _join(lines)
+    end = "z" if look == "f" else ""
+    return f'<path{_class(look)} d="{"".join(_line(line) + end for line in joined)}"/>'
+
+
+def _join(lines: list[list[Point]]) -> list[list[Point]]:
+    """The same lines, each continued by the next one that begins or ends where it ends: that saves its first point."""
+    left, result = list(lines), []
+    while left:
+        line = left.pop(0)
+        while found := next((other for other in left if line[-1] in (other[0], other[-1])), None):
+            left.remove(found)
+            line = line + (found if found[0] == line[-1] else found[::-1])[1:]
+        result.append(line)
+    return result
+
+
+def _line(points: list[Point]) -> str:
+    """M with the first point, then steps: fewer digits than places."""
+    text, (x, y) = f"M{points[0][0]} {points[0][1]}", points[0]
+    for i, (right, down) in enumerate(points[1:]):
+        text += ("l" if not i else " " if right >= x else "") + f"{right - x}"
+        text += (" " if down >= y else "") + f"{down - y}"
+        x, y = right, down
+    return text

@@ -1,0 +1,186 @@
+"""Explanations of molecules on a page: a gallery to search and sort, and every molecule's tree with its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.molecules._pictures import Pictures
+from pellucid.molecules.explanation import Change, Explanation
+from pellucid.report.numbers import decimals, fixed, number
+from pellucid.report.page import render, require_kind, write_page
+from pellucid.report.sections import common, trust_sentence
+from pellucid.trust import FEWEST, unknown
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# Neighbors and changes that a page shows; pictures are most of its size.
+_NEIGHBORS, _CHANGES = 6, 4
+# Substructures that are named where a bit stands for several.
+_OTHERS = 3
+
+
+def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+    """Write the report of a run as one HTML file.
+
+    Parameters
+    ----------
+    summary : what `pellucid train molecules` wrote to summary.json.
+    path : of the HTML file.
+    """
+    require_kind(summary, "molecules")
+    pictures = Pictures()
+    contents = summary.get("explanations") or []
+    explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
+    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.get("targets") or []))]
+    items = [
+        _item(item, explanation, i, places, pictures)
+        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+    ]
+    return write_page(
+        path,
+        "molecules.html",
+        **common(summary),
+        targets=list(summary.get("targets") or []),
+        items=items,
+        least=[item for item in items if item["rank"] == "least"],
+        most=[item for item in items if item["rank"] == "most"],
+        sheet=pictures.sheet(),
+    )
+
+
+def write_one(explanation: Explanation, path: str | Path) -> Path:
+    """Write one explanation as an HTML file."""
+    pictures = Pictures()
+    view = _view(explanation, pictures)
+    return write_page(path, "molecule.html", kind="one", title=explanation.smiles, e=view, sheet=pictures.sheet())
+
+
+def fragment(explanation: Explanation) -> Markup:
+    """One explanation as a piece of HTML with its own styles and without scripts: for notebooks."""
+    pictures = Pictures()
+    view = _view(explanation, pictures)
+    return render("molecule_fragment.html", e=view, sheet=pictures.sheet())
+
+
+def _item(
+    item: Mapping[str, Any], explanation: Explanation, place: int, places: Sequence[int], pictures: Pictures
+) -> dict[str, Any]:
+    """A card of the gallery and what it opens."""
+    measured = item.get("measured") or [None] * len(explanation.targets)
+    view = _view(explanation, pictures, measured)
+    known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
+    return {
+        "rank": item.get("rank", "others"),
+        "place": item.get("place") or f"molecule {place + 1}",
+        "key": f"x{place}",
+        "view": view,
+        # For every target the number to sort by and the text to show.
+        "sort": {
+            "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), places, strict=True)],
+            "measured": [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
+            "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
+            "bound": [] if explanation.bound is None else [(v, number(v, 2)) for v in explanation.bound.tolist()],
+            "similarity": [(max(known, default=None), "")] * len(measured),
+        },
+    }
+
+
+def _view(
+    explanation: Explanation, pictures: Pictures, measured: Sequence[float | None] | None = None
+) -> dict[str, Any]:
+    """Everything that the templates show of an explanation, as text and pictures."""
+    shown = explanation.target(None)
+    places = [decimals(explanation.witness.nodes["value"][:, k]) for k in range(len(explanation.targets))]
+    bound = explanation.bound
+
+    def values(numbers: Any, which: Sequence[int] = shown) -> list[tuple[str, str]]:
+        return [(explanation.targets[k], fixed(float(numbers[k]), places[k])) for k in which]
+
+    def node(i: int) -> dict[str, Any]:
+        nodes = explanation.witness.nodes
+        bit, on = int(nodes["feature"][i]), i in explanation.path
+        if bit < 0:
+            return {"leaf": True, "on": on, "size": int(nodes["size"][i]), "values": values(nodes["value"][i])}
+        split = explanation.substructures[bit]
+        branches = [node(int(nodes[side][i])) for side in ("left", "right")]
+        return {
+            "leaf": False,
+            "on": on,
+            "picture": pictures.substructure(split),
+            "name": split.smiles,
+            "others": _others(split.others),
+            "branches": list(zip(("without", "with"), branches, strict=True)),
+        }
+
+    def change(c: Change) -> dict[str, Any]:
+        return {
+            "word": "with" if c.gains else "without",
+            "name": explanation.substructures[c.split].smiles,
+            "part": pictures.substructure(explanation.substructures[c.split]),
+            "picture": pictures.molecule(c.member.smiles),
+            "values": values(c.member.prediction),
+            "member": c.member,
+        }
+
+    return {
+        "smiles": explanation.smiles,
+        "picture": pictures.molecule(explanation.smiles),
+        "rows": [
+            {
+                "name": name,
+                "predicted": fixed(float(explanation.prediction[k]), places[k]),
+                "tree": fixed(float(explanation.witnessed[k]), places[k]),
+                "measured": fixed(measured[k], places[k]) if measured and measured[k] is not None else None,
+                "deviation": number(float(explanation.deviation[k]), 2),
+                "bound": None if bound is None else number(float(bound[k]), 2),
+                "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
+            }
+            for k, name in enumerate(explanation.targets)
+        ],
+        "shown": [explanation.targets[k] for k in shown],
+        "single": len(explanation.targets) == 1,
+        "trust": _trust(explanation),
+        "few": len(explanation.members) < FEWEST,
+        "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
+        "tree": node(0),
+        "changes": [change(c) for c in explanation.changes()[:_CHANGES]],
+        "neighbors": [
+            {
+                "picture": pictures.molecule(m.smiles),
+                "member": m,
+                "predicted": [text for _, text in values(m.prediction)],
+                "tree": [text for _, text in values(m.witness)],
+            }
+            for m in explanation.members[1 : 1 + _NEIGHBORS]
+        ],
+        "members": len(explanation.members),
+    }
+
+
+def _trust(explanation: Explanation) -> str:
+    """The sentence of the trust number; of several targets, the table has the bounds."""
+    text = None
+    if explanation.bound is not None and len(explanation.targets) == 1:
+        text = number(float(explanation.bound[0]), 2)
+    elif explanation.bound is not None:
+        text = "the bound of each target below"
+    reason = unknown(explanation.level, explanation.calibrated, enough=len(explanation.members) >= FEWEST)
+    return trust_sentence(
+        text,
+        explanation.level,
+        explanation.calibrated,
+        reason,
+        witness="the tree",
+        where="a similar molecule that it was not fitted to",
+    )
+
+
+def _others(texts: Sequence[str]) -> str:
+    """Other substructures of the same bit."""
+    more = f" and {len(texts) - _OTHERS} more" if len(texts) > _OTHERS else ""
+    return ", ".join(texts[:_OTHERS]) + more

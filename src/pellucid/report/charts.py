@@ -1,0 +1,129 @@
+"""Charts of a run as SVG that takes its colors from the page: deviations, and what transparency costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.report.frame import Frame
+from pellucid.report.numbers import number, percent
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_BINS = 24
+
+
+def histogram(groups: Mapping[str, Sequence[float]], unit: str, *, bins: int = _BINS) -> Markup:
+    """Distributions over each other, with their medians.
+
+    Parameters
+    ----------
+    groups : values by name: {"DEEP": [...], "GAME": [...]}.
+    unit : what the values are, written along the axis.
+    bins : bars from zero (or the smallest value, if that is negative) to the largest.
+    """
+    from markupsafe import Markup
+
+    values = {name: np.asarray(group, dtype=float) for name, group in groups.items()}
+    values = {name: group[np.isfinite(group)] for name, group in values.items()}
+    values = {name: group for name, group in values.items() if len(group)}
+    if not values:
+        return Markup("")
+    everything = np.concatenate(list(values.values()))
+    edges = np.histogram_bin_edges(everything, bins, range=(min(0.0, everything.min()), everything.max() or 1.0))
+    counts = {name: np.histogram(group, edges)[0] for name, group in values.items()}
+    frame = Frame(x=(edges[0], edges[-1]), y=(0, 1.08 * max(c.max() for c in counts.values())), top=44)
+    parts = [frame.axes(unit, "neighborhoods", whole=(False, True))]
+    bar = Markup('<rect class="bar {}" x="{}" y="{}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
+    for i, (name, group) in enumerate(counts.items()):
+        for count, low, high in zip(group.tolist(), edges[:-1], edges[1:], strict=True):
+            if count:
+                left, top = frame.across(low), frame.down(count)
+                about = f"{name}: {count} of {group.sum()} between {number(low)} and {number(high)}"
+                parts.append(bar.format(tone(name, i), left, top, frame.across(high) - left, frame.bottom - top, about))
+    medians = {name: float(np.median(group)) for name, group in values.items()}
+    parts += [_median(frame, tone(name, i), value, i) for i, (name, value) in enumerate(medians.items())]
+    told = ", ".join(f"{name}: median {number(value)}" for name, value in medians.items())
+    return frame.svg(Markup("").join(parts), f"Distribution of deviations. {told}.", "histogram")
+
+
+def _median(frame: Frame, look: str, value: float, place: int) -> Markup:
+    """A line and its label, each label in a row of its own: they must not lie on each other."""
+    from markupsafe import Markup
+
+    x, y = frame.across(value), frame.top - 20 + 13 * (place % 2)
+    left = x > 0.7 * frame.width
+    return Markup(
+        '<path class="median {}" d="M{} {}V{}"/><text class="value {} {}" x="{}" y="{}">median {}</text>'
+    ).format(
+        look, x, y - 9, frame.bottom, look, "end" if left else "start", x + (-5 if left else 5), y, number(value)
+    )  # fmt: skip
+
+
+def trade_off(content: Mapping[str, Any]) -> Markup:
+    """Loss against deviation with a point for each weight, the band of losses that were tolerated, and the choice.
+
+    Parameters
+    ----------
+    content : "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight;
+        and the names of both axes, "loss" and "deviation".
+    """
+    from markupsafe import Markup
+
+    trials = [t for t in content["trials"] if np.isfinite([t["loss"], t["deviation"]]).all()]
+    if not trials:
+        return Markup("")
+    trials.sort(key=lambda t: -1.0 if t["weight"] is None else t["weight"])
+    deep = next((t["loss"] for t in trials if t["weight"] is None), None)
+    limit = None if deep is None else deep * (1 + content["tolerance"])
+    losses = [t["loss"] for t in trials] + ([] if limit is None else [limit])
+    deviations = [t["deviation"] for t in trials]
+    frame = Frame(x=_around(deviations, from_zero=True), y=_around(losses), height=270)
+    parts = []
+    if limit is not None:
+        top, left = frame.down(limit), frame.across(frame.x[0])
+        width = frame.across(frame.x[1]) - left
+        parts.append(
+            Markup('<rect class="band" x="{}" y="{}" width="{:.1f}" height="{:.1f}"/>').format(
+                left, top, width, frame.bottom - top
+            )
+        )
+        text = f"tolerated: up to {percent(content['tolerance'])} above DEEP"
+        parts.append(Markup('<text class="small" x="{}" y="{}">{}</text>').format(left + 6, frame.bottom - 7, text))
+    parts.append(frame.axes(content.get("deviation", "deviation"), content.get("loss", "loss")))
+    line = " ".join(f"{frame.across(t['deviation'])},{frame.down(t['loss'])}" for t in trials)
+    parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
+    for trial in trials:
+        x, y = frame.across(trial["deviation"]), frame.down(trial["loss"])
+        chosen = trial["weight"] is not None and trial["weight"] == content.get("chosen")
+        kind = "deep" if trial["weight"] is None else "game"
+        name = "DEEP" if trial["weight"] is None else f"weight {trial['weight']:g}"
+        about = f"{name}: loss {number(trial['loss'], 4)}, deviation {number(trial['deviation'])}"
+        if chosen:
+            parts.append(Markup('<circle class="chosen {}" cx="{}" cy="{}" r="9"/>').format(kind, x, y))
+        parts.append(
+            Markup('<circle class="point {}" cx="{}" cy="{}" r="4.5"><title>{}</title></circle>').format(
+                kind, x, y, about
+            )
+        )
+        side = "end" if x > 0.8 * frame.width else "start"
+        parts.append(
+            Markup('<text class="value {} {}" x="{}" y="{}">{}{}</text>').format(
+                kind, side, x + (-12 if side == "end" else 12), y - 6, name, ", chosen" if chosen else ""
+            )
+        )
+    return frame.svg(Markup("").join(parts), "What transparency costs: loss against deviation, by weight.", "trade-off")
+
+
+def tone(name: str, place: int) -> str:
+    """The class of a model's color."""
+    return {"DEEP": "deep", "GAME": "game"}.get(name, ("game", "deep", "third")[place % 3])
+
+
+def _around(values: Sequence[float], *, from_zero: bool = False) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    pad = 0.12 * (high - low or abs(high) or 1.0)
+    return (max(0.0, low - pad) if from_zero and low >= 0 else low - pad), high + pad

@@ -1,0 +1,104 @@
+"""The page itself: templates filled with text that is always escaped, styles and scripts inline."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import InputError
+from pellucid.report import numbers
+from pellucid.report.charts import tone
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def render(template: str, **values: Any) -> Markup:
+    """Fill one of the templates. Every value is text, unless it is `Markup`."""
+    from markupsafe import Markup
+
+    # The environment escapes everything that is not markup already.
+    return Markup(_environment().get_template(template).render(**values))  # noqa: S704
+
+
+def write_page(path: str | Path, template: str, **values: Any) -> Path:
+    """Fill a template and write it as an HTML file."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"A report must be written to a file. Got the folder {str(path)!r}; add a name to it.")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder of a report must exist. Got {str(path.parent)!r}; create it first.")
+    path.write_text(render(template, **values), encoding="utf-8")
+    return path
+
+
+def embed(data: Any) -> Markup:
+    r"""Data as JSON inside a <script type="application/json">: no text in them can end the element.
+
+    >>> print(embed({"name": "</script><b>"}))
+    {"name":"\u003c/script\u003e\u003cb\u003e"}
+    """
+    from markupsafe import Markup
+
+    # No sign of markup is left afterwards.
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704
+
+
+def require_kind(summary: Mapping[str, Any], kind: str) -> None:
+    """Refuse what is not the summary of a run of this kind."""
+    if not isinstance(summary, Mapping) or summary.get("kind") != kind:
+        got = summary.get("kind") if isinstance(summary, Mapping) else type(summary).__name__
+        raise InputError(
+            f"A report of {kind} needs the summary of a run of kind {kind!r}. Got {got!r}; read the summary.json that "
+            f"`pellucid train {kind}` wrote."
+        )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pellucid.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        name: getattr(numbers, name) for name in ("number", "fixed", "percent", "change", "duration")
+    } | {"day": _day}
+    environment.globals |= {"asset": _asset, "digest": _digest, "tone": tone}
+    return environment
+
+
+def _asset(name: str) -> Markup:
+    """A file of our own styles or scripts, as it is: there is no text of users in it."""
+    from markupsafe import Markup
+
+    text = files("pellucid.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704
+
+
+def _digest(script: str) -> str:
+    """By which the page's policy knows its own script: no other is run."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _day(moment: str) -> str:
+    """A moment in ISO format as a date and a time; other texts as they are."""
+    try:
+        return f"{datetime.fromisoformat(moment):%d %B %Y, %H:%M %Z}".strip().lstrip("0")
+    except ValueError:
+        return moment

@@ -1,0 +1,146 @@
+"""Explanations of forecasts on a page: what came, what was forecast, and the law that the network followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.report.numbers import MINUS, number, percent
+from pellucid.report.page import embed, render, require_kind, write_page
+from pellucid.report.sections import common, trust_sentence
+from pellucid.report.traces import Trace, heat_map, lines, scale_of
+from pellucid.series.explanation import Explanation
+from pellucid.trust import unknown
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# Values of the context before a forecast, channels and parameters that a page shows.
+_BEFORE, _CHANNELS, _ROWS = 20, 12, 16
+_ORDER = {"least": 0, "most": 1}
+
+
+def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+    """Write the report of a run as one HTML file.
+
+    Parameters
+    ----------
+    summary : what `pellucid train series` wrote to summary.json.
+    path : of the HTML file.
+    """
+    require_kind(summary, "series")
+    contents = sorted(summary.get("explanations") or [], key=lambda item: _ORDER.get(item.get("rank"), 2))
+    explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
+    items = [
+        {
+            "rank": item.get("rank", "others"),
+            "place": item.get("place") or f"forecast {i + 1}",
+            "view": _view(explanation),
+        }
+        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+    ]
+    laws = [[_laws(e, k) for k in range(min(_CHANNELS, len(e.channels)))] for e in explanations]
+    channels = list(summary.get("channels") or (explanations[0].channels if explanations else []))
+    return write_page(
+        path, "series.html", **common(summary), channels=channels[:_CHANNELS], items=items, laws=embed(laws)
+    )
+
+
+def write_one(explanation: Explanation, path: str | Path) -> Path:
+    """Write one explanation as an HTML file."""
+    return write_page(path, "forecast_page.html", kind="one", title=_title(explanation), e=_view(explanation))
+
+
+def fragment(explanation: Explanation) -> Markup:
+    """One explanation as a piece of HTML with its own styles and without scripts: for notebooks."""
+    return render("forecast_fragment.html", e=_view(explanation))
+
+
+def _title(explanation: Explanation) -> str:
+    names = ", ".join(explanation.channels[:3]) + (", …" if len(explanation.channels) > 3 else "")
+    return f"{len(explanation)} steps of {names}"
+
+
+def _view(explanation: Explanation) -> dict[str, Any]:
+    """Everything that the templates show of an explanation, as text and pictures."""
+    shown = range(min(_CHANNELS, len(explanation.channels)))
+    actual = explanation.actual is not None
+    return {
+        "steps": len(explanation),
+        "trust": _trust(explanation),
+        "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
+                   ("sd", "± one standard deviation"), ("witness", "witness")],
+        "channels": [_channel(explanation, k) for k in shown],
+        "more": len(explanation.channels) - len(shown),
+    }  # fmt: skip
+
+
+def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
+    name, mean, witnessed = explanation.channels[k], explanation.mean[:, k], explanation.witnessed[:, k]
+    before = explanation.context[-_BEFORE:, k]
+    traces = [Trace("context", 1 - len(before), before.tolist())]
+    if explanation.actual is not None:
+        traces.append(Trace("came", 1, explanation.actual[:, k].tolist()))
+    traces += [Trace("forecast", 1, mean.tolist()), Trace("witness", 1, witnessed.tolist())]
+    sd = np.sqrt(explanation.covariance[:, k, k])
+    theta = explanation.standardized[:, :, k].T
+    rows = _strongest(theta)
+    limit = float(np.abs(theta).max())
+    gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
+    return {
+        "name": name,
+        "deviation": number(gap),
+        "relative": percent(gap / move) if move > 0 else None,
+        "bound": None if explanation.bound is None else number(float(np.median(explanation.bound[:, k]))),
+        "lines": lines(
+            traces, ((mean - sd).tolist(), (mean + sd).tolist()), f"Forecast of {name} over {len(mean)} steps"
+        ),
+        "heat": heat_map(
+            theta[rows], [explanation.names[i] for i in rows], limit, f"Coefficients of the law of {name}"
+        ),
+        "scale": scale_of(limit),
+        "weaker": len(theta) - len(rows),
+        "law": _laws(explanation, k)[0],
+    }
+
+
+def _strongest(theta: np.ndarray) -> list[int]:
+    """The rows of the parameters that matter most, in their order."""
+    strength = np.abs(theta).mean(1)
+    return sorted(np.argsort(-strength, kind="stable")[:_ROWS].tolist())
+
+
+def _laws(explanation: Explanation, k: int) -> list[str]:
+    """The law of each step, as text: of many parameters those that matter most."""
+    rows = _strongest(explanation.standardized[:, :, k].T)
+    left = len(explanation.names) - len(rows)
+    more = f" … and {left} weaker terms" if left else ""
+    texts = []
+    for theta in explanation.parameters[:, :, k]:
+        terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
+        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
+        text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
+        text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
+        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}")
+    return texts
+
+
+def _trust(explanation: Explanation) -> str:
+    """The sentence of the trust number, with the median over the steps."""
+    text = None
+    if explanation.bound is not None:
+        typical = np.median(explanation.bound, axis=0)
+        parts = [number(float(v), 2) + (f" ({name})" if len(typical) > 1 else "")
+                 for name, v in zip(explanation.channels, typical, strict=True)]  # fmt: skip
+        text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+    return trust_sentence(
+        text,
+        explanation.level,
+        explanation.calibrated,
+        unknown(explanation.level, explanation.calibrated),
+        witness="the law of a step",
+        where="a further position within its radius that it was not fitted to",
+    )
