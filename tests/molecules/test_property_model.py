@@ -121,7 +121,7 @@ def test_predictions_are_in_the_units_of_the_data_and_survive_saving(model, tmp_
     np.testing.assert_array_equal(again.predict(SERIES.smiles), values)
     assert str(again.explain(SERIES.smiles[3])) == str(model.explain(SERIES.smiles[3]))
     assert str(again.evaluate(SERIES)) == str(model.evaluate(SERIES))
-    assert again._settings() == model._settings()
+    assert again.settings() == model.settings()
     content = json.loads((tmp_path / "model" / "property_model.json").read_text())
     content["settings"]["task"] = "poetry"
     (tmp_path / "model" / "property_model.json").write_text(json.dumps(content))

@@ -7,17 +7,55 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from pellucid.cli import data
+from pellucid.cli import audit, compare, data, demo, explain, predict, report, train
+from pellucid.cli.output import as_typed
 from pellucid.errors import PellucidError
+
+
+class _Commands(TyperGroup):
+    """Mistakes of the user end with one sentence on stderr and the exit code 1, wrong usage with 2, Ctrl-C with 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PellucidError as error:
+            _leave(as_typed(str(error)), 1)
+        except KeyboardInterrupt as error:
+            typer.echo(err=True)  # the terminal shows ^C on the line
+            _leave(str(error) or "Stopped.", 130)
+        except BrokenPipeError:
+            raise  # whoever read the output has seen enough
+        except OSError as error:
+            place = f" ({error.filename})" if error.filename else ""
+            _leave(f"The file or folder cannot be used: {error.strerror or error}{place}.", 1)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in _EXTRAS:
+                raise
+            extra = _EXTRAS[error.name.partition(".")[0]]
+            _leave(f"This needs {error.name}, which is not installed; pip install 'pellucid[{extra}]'.", 1)
+
+
+# What comes with which extra of the package.
+_EXTRAS = {"rdkit": "molecules", "chemprop": "molecules", "joblib": "molecules", "matplotlib": "plot"}
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    sys.stdout.flush()
+    typer.echo(f"pellucid: {message}", err=True)
+    raise typer.Exit(code)
+
 
 app = typer.Typer(
     name="pellucid",
+    cls=_Commands,
     help="Neural predictors that agree, measurably, with a simple function around every data point.",
     no_args_is_help=True,
-    rich_markup_mode=None,  # what users type and what their files hold is never markup
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -36,26 +74,16 @@ def _options(
     """Neural predictors that agree, measurably, with a simple function around every data point."""
 
 
+app.command()(demo.demo)
+app.add_typer(train.app, name="train")
+app.command()(predict.predict)
+app.command()(explain.explain)
+app.command()(compare.compare)
+app.command()(report.report)
+app.command()(audit.audit)
 app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """Run a command. Mistakes of the user end with one sentence on stderr and the exit code 1, wrong usage with 2."""
-    try:
-        app()
-    except PellucidError as error:
-        _leave(f"pellucid: {error}", 1)
-    except KeyboardInterrupt as error:
-        _leave(f"\npellucid: {error or 'Stopped.'}", 130)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has seen enough
-        raise SystemExit(141) from None
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        _leave(f"pellucid: The file or folder cannot be used: {error.strerror or error}{place}.", 1)
-
-
-def _leave(message: str, code: int) -> None:
-    sys.stdout.flush()
-    print(message, file=sys.stderr)  # noqa: T201
-    raise SystemExit(code)
+    """Run a command."""
+    app()

@@ -40,7 +40,7 @@ def read(
     """
     header, rows, numbers, comma = read_table(path)
     name = Path(path).name
-    column = _smiles_column(header, smiles, name)
+    column = smiles_column(header, smiles, name)
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     flawed = {title: _first_flaw(columns[title], numbers, comma) for title in header if title != column}
     if targets is None:
@@ -111,7 +111,7 @@ def nav17() -> Molecules:
     )
 
 
-def _smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
+def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
     if given is not None:
         if given not in header:
             raise InputError(

@@ -223,7 +223,7 @@ class PropertyModel:
             patience=self.patience,
             identity={
                 "data": digest_of(learned, watched, model.pool_),
-                **self._settings(),
+                **self.settings(),
                 "network": None if network is None else repr(network),
             },
             folder=None if folder is None else Path(folder),
@@ -391,7 +391,7 @@ class PropertyModel:
         """Write the model as a folder of plain files: `property_model.json` and `network.safetensors`."""
         _checks.fitted(self)
         content = {
-            "settings": self._settings(),
+            "settings": self.settings(),
             "targets": list(self.targets_),
             **self.task_.to_dict(),
             "own_network": not isinstance(self.network_, GraphNetwork),
@@ -438,6 +438,6 @@ class PropertyModel:
         model.network_.eval()
         return model
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What was given when the model was made, ready for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}

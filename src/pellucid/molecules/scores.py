@@ -23,6 +23,9 @@ class Scores:
     targets: tuple[str, ...]
     measure: str
     """What accuracy is: "AUC" for classification, "RMSE", in the units of the data, for regression."""
+    loss: float
+    """The loss that is trained for: mean over what was measured of the cross-entropy, or of the squared error in
+    standard deviations."""
     accuracy: np.ndarray
     """Of the predictor's values against the measured ones."""
     witness_accuracy: np.ndarray
@@ -48,6 +51,7 @@ class Scores:
         names = ("accuracy", "witness_accuracy", "local_auc", "global_auc")
         return {
             "measure": self.measure,
+            "loss": self.loss,
             **{name: _mean(getattr(self, name)) for name in names},
             "variation": self.variation,
             "explained": _plain(self.explained),
@@ -86,6 +90,7 @@ def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, .
     return Scores(
         targets=targets,
         measure="AUC" if task.kind == "classification" else "RMSE",
+        loss=task.loss_of_values(f, task.inner(y)),
         accuracy=_accuracy(task, y, f),
         witness_accuracy=_accuracy(task, y, g),
         local_auc=_mean_of_rows(local[(hoods.sizes > 2).numpy()]),

@@ -71,6 +71,12 @@ class Task:
             return functional.binary_cross_entropy_with_logits(outputs[known], y[known])
         return functional.mse_loss(outputs[known], y[known])
 
+    def loss_of_values(self, values: Tensor, y: Tensor) -> float:
+        """The loss of what `values` gave."""
+        if self.kind == "regression":
+            return float(self.loss(values.double(), y.double()))
+        return float(self.loss(torch.logit(values.double(), eps=1e-7), y.double()))
+
     def values(self, outputs: Tensor) -> Tensor:
         """Outputs as witnesses see them: probabilities, or values in standard deviations."""
         return outputs.sigmoid() if self.kind == "classification" else outputs

@@ -208,7 +208,7 @@ class Forecaster:
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
-            identity={"data": _digest(z, held), **self._settings(), "scaling": model.scaling_.to_dict()},
+            identity={"data": _digest(z, held), **self.settings(), "scaling": model.scaling_.to_dict()},
             folder=None if folder is None else Path(folder),
             resume=resume,
             progress=progress,
@@ -264,15 +264,16 @@ class Forecaster:
         mean, covariance = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Forecast(mean, covariance) if several else Forecast(mean[0], covariance[0])
 
-    def explain(self, context: Any, future: Any = None, *, level: float = LEVEL) -> Explanation:
+    def explain(self, context: Any, future: Any = None, *, forced: bool = True, level: float = LEVEL) -> Explanation:
         """The forecast after one context, and the autoregressive law that it follows at each step.
 
         Parameters
         ----------
         context : (t, c) with t >= the forecaster's context, of which the last values are used; or a file or a
             table with the channels' columns.
-        future : (horizon, c) what really came, if known: then each step is predicted from, and witnessed on,
-            the real values before it (teacher forcing) instead of the generated ones.
+        future : (horizon, c) what really came, if known.
+        forced : if it is known, predict and witness each step from the real values before it (teacher forcing)
+            instead of the generated ones.
         level : the confidence of the bound.
         """
         values = self._context(context)
@@ -286,24 +287,24 @@ class Forecaster:
                     f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}. Got "
                     f"{actual.shape}; pass what came right after the context."
                 )
-            values = np.concatenate([values, actual])
-        z = self.scaling_.standardize(values[None])
-        trace = self._witnessing.trace(self.network_, z, forced=future is not None)
+        forced = forced and actual is not None
+        seen = np.concatenate([values, actual]) if forced and actual is not None else values
+        z = self.scaling_.standardize(seen[None])
+        trace = self._witnessing.trace(self.network_, z, forced=forced)
         mean, covariance = self.scaling_.moments(trace.gaussian)
         theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
-        calibration = self.calibrations_.get("generated" if future is None else "forced")
+        calibration = self.calibrations_.get("forced" if forced else "generated")
         bound = None
         if calibration is not None and calibration.knows(level):
-            unit = self.scaling_.scale / self._witnessing.units.numpy()
-            bound = calibration.bound(self._witnessing.absolute(trace.witnesses), level) * unit
+            bound = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
             scale=self.scaling_.scale,
             order=self.order,
             radius=self.radius,
-            context=values[: self.context],
+            context=values,
             mean=mean[0],
             covariance=covariance[0],
             parameters=theta,
@@ -341,6 +342,23 @@ class Forecaster:
         _checks.fitted(self)
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
         return measure(self.network_, self._witnessing, self._pieces(sequences), forced=forced)
+
+    def deviations(self, data: Any) -> np.ndarray:
+        """(S,) root mean squared error between predictor and witness along the forecast of every sequence, channels
+        in their standard deviations.
+        """
+        _checks.fitted(self)
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
+        parts = []
+        for z in self._pieces(sequences):
+            trace = self._witnessing.trace(self.network_, z[:, : self.context], forced=False)
+            gaps = self._witnessing.gaps(trace.witnesses).square().mean(1)
+            parts.append(gaps.reshape(len(z), self.horizon).mean(1).sqrt().numpy())
+        return np.concatenate(parts)
+
+    def in_units(self, distances: np.ndarray) -> np.ndarray:
+        """Distances (..., c) between predictor and witness, as `held_out` measures them, in the units of the data."""
+        return np.asarray(distances * self.scaling_.scale / self._witnessing.units.numpy())
 
     def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
         for start in range(0, len(sequences), _BATCH):
@@ -389,7 +407,7 @@ class Forecaster:
         """Write the forecaster as a folder of plain files: `forecaster.json` and `network.safetensors`."""
         _checks.fitted(self)
         content = {
-            "settings": self._settings(),
+            "settings": self.settings(),
             "channels": list(self.channels_),
             **self.scaling_.to_dict(),
             "history": self.history_,
@@ -413,7 +431,7 @@ class Forecaster:
         model.network_.eval()
         return model
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What was given when the forecaster was made, ready for JSON."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         if settings["channels"] is not None and not isinstance(settings["channels"], int):

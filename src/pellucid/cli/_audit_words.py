@@ -1,0 +1,181 @@
+"""What `pellucid audit` says: in words, and in files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.auditing import Audit
+from pellucid.predictions import Predictions
+from pellucid.trust import percent
+from pellucid.witnesses.linear import LinearWitnesses
+from pellucid.witnesses.tree import TreeWitness
+
+# Neighborhoods that are shown as the least trustworthy.
+_SHOWN = 5
+
+
+def confidence(found: Audit, given: Predictions, level: float) -> str:
+    """The trust number in one sentence for each output."""
+    bound = found.bound(level)
+    known = ~np.isnan(bound).any(1)
+    if not known.any():
+        return f"bounds with {percent(level)} confidence are not known: too few neighborhoods of 3 members or more"
+    lines = []
+    for k, name in enumerate(given.outputs):
+        middle, low, high = (np.quantile(bound[known, k], q) for q in (0.5, 0.05, 0.95))
+        what = f" ({name})" if len(given.outputs) > 1 else ""
+        lines.append(
+            f"with {percent(level)} confidence a witness is within {middle:.3g} of the predictor{what} at a further "
+            f"point of its neighborhood (median; from {low:.3g} to {high:.3g} for nine in ten)"
+        )
+    return "\n".join(lines)
+
+
+def extremes(found: Audit, given: Predictions, level: float) -> str:
+    """The least trustworthy rows, and the witness of the worst and of the best one in words."""
+    order = found.worst(len(found.deviations))
+    if float(found.deviations[order[0]]) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
+        return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1])}"
+    bound = found.bound(level)
+    at_centers = found.witnesses.at_centers()
+    head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"
+    lines = ["least trustworthy:", head]
+    for i in order[:_SHOWN]:
+        center = int(found.witnesses.hoods.centers[i])
+        for k, name in enumerate(given.outputs):
+            label = _place(given, center) if not k else ""
+            label = f"{label[:19]:<20}"
+            values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
+            trust = f"{found.witnesses[i].rmse:>11.3g}{bound[i, k]:>11.3g}"
+            lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
+    return "\n".join(
+        [*lines, "", "the worst:", _said(found, given, order[0]), "", "the best:", _said(found, given, order[-1])]
+    )
+
+
+def _place(given: Predictions, center: int) -> str:
+    if given.groups is not None:
+        return f"group {given.groups[center]}"
+    return f"row {given.rows[center]}"
+
+
+def _said(found: Audit, given: Predictions, i: int) -> str:
+    """A witness in words, with its place."""
+    witness = found.witnesses[i]
+    place = _place(given, witness.center)
+    if given.smiles is not None:
+        place += f" ({given.smiles[witness.center]})"
+    members = "1 member" if witness.size == 1 else f"{witness.size} members"
+    return f"{_text(found, given, i)}\n  around {place}: {members}, rmse {witness.rmse:.3g} from the predictor"
+
+
+def _text(found: Audit, given: Predictions, i: int) -> str:
+    """A witness in words; of molecules with substructures in place of bits."""
+    witness = found.witnesses[i]
+    if given.smiles is None or not isinstance(witness, TreeWitness):
+        return witness.text()
+    from pellucid.molecules.neighborhoods import MORGAN
+    from pellucid.molecules.substructures import find_substructures
+
+    members = [witness.center, *found.witnesses.hoods.members_of(i).tolist()]
+    texts = list(dict.fromkeys(given.smiles[j] for j in members))
+    bits = [bit for bit in witness.nodes["feature"].tolist() if bit >= 0]
+    names = {bit: substructure.smiles for bit, substructure in find_substructures(bits, texts, MORGAN).items()}
+    return "\n".join(_branches(witness, 0, "", names))
+
+
+def _branches(tree: TreeWitness, node: int, indent: str, names: Mapping[int, str]) -> list[str]:
+    bit, inner = int(tree.nodes["feature"][node]), indent + "    "
+    if bit < 0:
+        values = zip(tree.output_names, tree.nodes["value"][node].tolist(), strict=True)
+        size = int(tree.nodes["size"][node])
+        text = ", ".join(f"{name} = {value:.4g}" for name, value in values)
+        return [f"{indent}{text}  ({size} member{'s' if size > 1 else ''})"]
+    return [
+        f"{indent}without {names[bit]}:",
+        *_branches(tree, int(tree.nodes["left"][node]), inner, names),
+        f"{indent}with {names[bit]}:",
+        *_branches(tree, int(tree.nodes["right"][node]), inner, names),
+    ]
+
+
+def write(output: Path, found: Audit, given: Predictions, level: float, how: dict[str, str]) -> None:
+    suffix = output.suffix.lower()
+    if suffix == ".html":
+        from pellucid.report import write_audit
+
+        centers = found.witnesses.hoods.centers.tolist()
+        write_audit(found, output, title=given.source, names=[_place(given, center) for center in centers])
+    elif suffix == ".json":
+        output.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")
+    else:
+        with output.open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows(_lines(found, given, level))
+
+
+def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]) -> dict[str, Any]:
+    """Everything, in plain numbers."""
+    bound = found.bound(level)
+    entries = []
+    for i, center in enumerate(found.witnesses.hoods.centers.tolist()):
+        witness = {"text": _text(found, given, i), **found.witnesses[i].to_dict()}
+        for shared in ("features", "outputs", "center"):
+            del witness[shared]
+        entries.append(
+            {
+                "place": _place(given, center),
+                "row": given.rows[center],
+                "prediction": given.f[center].tolist(),
+                "deviation": float(found.deviations[i]),
+                "bound": [None if value != value else float(value) for value in bound[i]],
+                "witness": witness,
+            }
+        )
+    return {
+        "kind": "audit",
+        "title": given.source,
+        **how,
+        "outputs": list(given.outputs),
+        "features": list(given.features),
+        "errors": given.errors(),
+        "columns_left_out": [list(pair) for pair in given.left_out],
+        "rows_left_out": [list(pair) for pair in given.skipped],
+        "audit": found.to_dict(level),
+        "rows": entries,
+    }
+
+
+def _lines(found: Audit, given: Predictions, level: float) -> list[list[Any]]:
+    """One line for each row of the table: its neighborhood's deviation, bound and witness."""
+    witnesses = found.witnesses
+    bound = found.bound(level)
+    several = len(given.outputs) > 1
+    prefix = [f"{name}: " if several else "" for name in given.outputs]
+    head = ["row", *(["group"] if given.groups else []), *given.outputs, "deviation", *(f"{p}bound" for p in prefix)]
+    own = {int(center): i for i, center in enumerate(witnesses.hoods.centers)}
+    if given.groups is not None:  # every row has the witness of its group
+        groups = {given.groups[center]: i for center, i in own.items()}
+        own = {j: groups[group] for j, group in enumerate(given.groups)}
+    if isinstance(witnesses, LinearWitnesses):
+        count = witnesses.theta.shape[1] - 1
+        names = ["intercept", *(f"coefficient of {name}" for name in given.features[:count])]
+        head += [f"{p}{name}" for p in prefix for name in names]
+    else:
+        head += ["witness"]
+    lines: list[list[Any]] = [head]
+    for j in range(len(given)):
+        i = own[j]
+        line = [given.rows[j], *([given.groups[j]] if given.groups else []), *given.f[j].tolist()]
+        line += [float(found.deviations[i]), *("" if value != value else float(value) for value in bound[i])]
+        if isinstance(witnesses, LinearWitnesses):
+            line += witnesses.theta[i].T.flatten().tolist()
+        else:
+            line += [_text(found, given, i)]
+        lines.append(line)
+    return lines

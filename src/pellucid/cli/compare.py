@@ -1,0 +1,69 @@
+"""`pellucid compare`: two runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pellucid.cli.output import aligned, measured, number, say, warn
+from pellucid.errors import InputError
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The folder of a run.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The folder of another.")],
+    data: Annotated[
+        Path | None, typer.Option(help="Measure the models of both on this table or these recordings instead.")
+    ] = None,
+) -> None:
+    """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
+    from pellucid import runs
+
+    a, b = (runs.read_summary(folder) for folder in (first, second))
+    outputs = [summary.get("targets") or summary.get("channels") or [] for summary in (a, b)]
+    if a["kind"] != b["kind"] or outputs[0] != outputs[1]:
+        raise InputError(
+            f"Two runs can be compared if they predict the same. Got {a['kind']} ({', '.join(outputs[0])}) and "
+            f"{b['kind']} ({', '.join(outputs[1])}); choose others."
+        )
+    named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
+             for name in summary["models"]}  # fmt: skip
+    if data is None:
+        if a["data"] != b["data"] or a["seed"] != b["seed"]:
+            warn("The runs were tested on different data, so that differences may come from these; use --data.")
+        models = {title: (a if title[0] == "A" else b)["models"][name] for title, (_, name) in named.items()}
+    else:
+        models = {
+            title: {"scores": _scores(runs.load(folder, name.lower()), data)} for title, (folder, name) in named.items()
+        }
+    say(f"A = {first} ({_played(a)})\nB = {second} ({_played(b)})\n")
+    rows = measured(models, a["measures"])
+    if data is None:
+        for k, output in enumerate(outputs[0][:6]):
+            bounds = [(a if title[0] == "A" else b)["trust"]["bound"][name][k] for title, (_, name) in named.items()]
+            rows.append([f"bound of {output} (lower is better)", *(number(value) for value in bounds)])
+    say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
+    different = [
+        f"{name}: {a['settings'].get(name)} and {b['settings'].get(name)}"
+        for name in a["settings"]
+        if a["settings"].get(name) != b["settings"].get(name)
+    ]
+    if different:
+        say("\nsettings that differ: " + "; ".join(different))
+
+
+def _played(summary: dict[str, Any]) -> str:
+    settings = summary["settings"]
+    return "no game" if settings["game"] is None else f"{settings['game']} game, weight {settings['weight']:g}"
+
+
+def _scores(model: Any, data: Path) -> dict[str, Any]:
+    if hasattr(model, "forecast"):
+        from pellucid.series import read as read_series
+
+        return dict(model.evaluate(read_series(data, channels=model.channels_))._asdict())
+    from pellucid.molecules import read
+
+    return dict(model.evaluate(read(data, targets=list(model.targets_), on_error="skip")).to_dict())

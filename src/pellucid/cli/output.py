@@ -1,0 +1,119 @@
+"""What commands print: plain text, in which nothing that users typed is markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+
+def say(text: str) -> None:
+    """A line on the standard output, at once."""
+    typer.echo(text)
+
+
+# How the command line says what the library asks for in Python.
+_TYPED = {
+    '`on_error="skip"`': "--skip-bad-rows",
+    "`header=True` or `header=False`": "--header or --no-header",
+    "`decimal=','`": "--decimal ,",
+    "`validation=0`": "record more",
+}
+
+
+def as_typed(message: str) -> str:
+    """A message of the library, with its cures as options of the command line.
+
+    >>> as_typed("Got both; say which one it is with `smiles=`.")
+    'Got both; say which one it is with --smiles.'
+    """
+    for said, typed in _TYPED.items():
+        message = message.replace(said, typed)
+    return re.sub(r"`(\w+)=`", lambda found: f"--{found[1].replace('_', '-')}", message)
+
+
+def warn(text: str) -> None:
+    """A line on stderr."""
+    typer.echo(f"pellucid: {text}", err=True)
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table: the first column to the left, the others to the right."""
+    first, *others = (max(len(row[i]) for row in [head, *rows]) for i in range(len(head)))
+    lines = [
+        "  ".join([row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))])
+        for row in [head, *rows]
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def table_of(summary: Mapping[str, Any]) -> str:
+    """What a run found on its test data: each measure of every model, and the trust number."""
+    models = summary["models"]
+    return "\n".join([aligned(["on the test data", *models], measured(models, summary["measures"])), *_trust(summary)])
+
+
+def measured(models: Mapping[str, Any], measures: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """A row per measure; what is lower or higher when it is better."""
+    return [
+        [f"{m['title']} ({'lower' if m['better'] == 'lower' else 'higher'} is better)",
+         *(number(model["scores"].get(m["key"])) for model in models.values())]
+        for m in measures
+    ]  # fmt: skip
+
+
+def percent(share: float) -> str:
+    """As people say it."""
+    return f"{100 * share:.4g} %"
+
+
+def number(value: float | None) -> str:
+    """Four digits."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _trust(summary: Mapping[str, Any]) -> list[str]:
+    trust = summary["trust"]
+    name = list(summary["models"])[-1]
+    outputs = summary.get("targets") or summary.get("channels") or []
+    known = [(o, b, c) for o, b, c in zip(outputs, trust["bound"][name], trust["coverage"][name], strict=True)
+             if b is not None and c is not None]  # fmt: skip
+    if not known:
+        return [
+            f"trust: {trust['calibrated']} held-out neighborhoods are too few for {percent(trust['level'])} confidence"
+        ]
+    lines = [
+        f"trust: with {percent(trust['level'])} confidence a witness of {name} is within (median) "
+        + ", ".join(f"{output} {bound:.3g}" for output, bound, _ in known[:6])
+        + (", ..." if len(known) > 6 else "")
+        + " of the network nearby;"
+    ]
+    shares = sum(share for _, _, share in known) / len(known)
+    lines.append(f"       this held in {shares:.0%} of {trust['tested']} test neighborhoods")
+    if summary.get("trade_off"):
+        lines += ["", curve_of(summary["trade_off"])]
+    return lines
+
+
+def curve_of(trade_off: Mapping[str, Any]) -> str:
+    """The weights that were tried."""
+    deep = next(trial for trial in trade_off["trials"] if trial["weight"] is None)
+    limit = deep["loss"] * (1 + trade_off["tolerance"])
+    longest = max(trial["deviation"] for trial in trade_off["trials"]) or 1.0
+    rows = []
+    for trial in trade_off["trials"]:
+        mark = "DEEP" if trial["weight"] is None else "chosen" if trial["weight"] == trade_off["chosen"] else ""
+        mark = mark or ("" if trial["loss"] <= limit else "too costly")
+        bar = "#" * max(1, round(30 * trial["deviation"] / longest))
+        rows.append(["none" if trial["weight"] is None else f"{trial['weight']:g}", f"{trial['loss']:.4f}",
+                     f"{trial['deviation']:.4f}", f"{bar:<30}", mark])  # fmt: skip
+    head = ["weight", "loss", "deviation", f"{'':<30}", ""]
+    note = f"validation data; a loss of up to {limit:.4f} is allowed, {percent(trade_off['tolerance'])} above DEEP's"
+    chosen = next(trial for trial in trade_off["trials"] if trial["weight"] == trade_off["chosen"])
+    if chosen["loss"] > limit:
+        note += "\nno weight stays within it: the least costly one was taken; try smaller weights or more epochs"
+    elif chosen["deviation"] >= deep["deviation"]:
+        note += "\nno weight within it is more transparent than DEEP; try more epochs"
+    return f"{aligned(head, rows)}\n{note}"

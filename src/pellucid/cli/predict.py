@@ -1,0 +1,106 @@
+"""`pellucid predict`: a model's values for all rows of a table, or what comes after a recording."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pellucid.cli.output import percent, say, warn
+from pellucid.errors import InputError
+
+if TYPE_CHECKING:
+    from pellucid.molecules import Explanation, PropertyModel
+    from pellucid.series import Forecaster
+
+Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
+Which = Annotated[str | None, typer.Option("--model", metavar="game|deep", help="Which model of a run.")]
+
+
+def predict(
+    model: Folder,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with a column of SMILES; or a recording.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.", show_default="the terminal")] = None,
+    smiles: Annotated[str | None, typer.Option(help="The column of SMILES.", show_default="found by its name")] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Molecules: also what the tree says, and how far it can be trusted.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="The confidence of the bounds.")] = 0.9,
+    which: Which = None,
+) -> None:
+    """Predict every row of a table of molecules, or what comes after a recording, and write CSV."""
+    from pellucid import runs
+
+    loaded = runs.load(model, which)
+    if hasattr(loaded, "forecast"):
+        lines = list(_forecast(loaded, data))
+    elif hasattr(loaded, "predict"):
+        lines = list(_molecules(loaded, data, smiles, trust, level))
+    else:
+        raise InputError(
+            "A model that predicts is a property model or a forecaster. Got an autoencoder; use `pellucid explain`, or "
+            "`JunctionTreeVAE.encode` in Python."
+        )
+    if out is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
+        return
+    with out.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows(lines)
+    say(f"written: {out}")
+
+
+def _molecules(model: PropertyModel, data: Path, column: str | None, trust: bool, level: float) -> Iterator[list[Any]]:
+    """The table as it is, with predictions beside; a row that cannot be used says why."""
+    from rdkit import rdBase
+
+    from pellucid.molecules.files import smiles_column
+    from pellucid.molecules.table import canonical
+    from pellucid.tables import read_table
+
+    table = read_table(data)
+    with rdBase.BlockLogs():  # what is wrong with a row stands in the table
+        read = [canonical(text) for text in table.column(smiles_column(table.header, column, data.name))]
+    good = list(dict.fromkeys(text for text, reason in read if not reason))
+    values = dict(zip(good, model.predict(good), strict=True)) if good else {}
+    explained = {e.smiles: e for e in model.explain_many(good, level=level, progress=True)} if trust and good else {}
+    bad = [number for number, (_, reason) in zip(table.numbers, read, strict=True) if reason]
+    if bad:
+        warn(f"{len(bad)} of {len(read)} rows have no prediction, see the column `problem`; the first is row {bad[0]}.")
+    names = [f"predicted: {name}" for name in model.targets_]
+    if trust:
+        kinds = ("tree", "deviation", f"bound {percent(level)}")
+        names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members"]
+    yield [*table.header, *names, *(["problem"] if bad else [])]
+    for row, (text, reason) in zip(table.rows, read, strict=True):
+        found: list[Any] = [""] * len(names)
+        if not reason:
+            found = [float(f"{value:.6g}") for value in values[text]] + (_trusted(explained[text]) if trust else [])
+        yield [*row, *found, *([reason] if bad else [])]
+
+
+def _trusted(explanation: Explanation) -> list[Any]:
+    rows = [explanation.witnessed, explanation.deviation]
+    bound = [""] * len(explanation.targets) if explanation.bound is None else _short(explanation.bound)
+    return [*(value for row in rows for value in _short(row)), *bound, len(explanation.members)]
+
+
+def _short(values: Any) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _forecast(model: Forecaster, data: Path) -> Iterator[list[Any]]:
+    """A row per step and channel after the end of every recording."""
+    from pellucid.series import read
+
+    source = read(data, channels=model.channels_)
+    yield ["recording", "step", "channel", "forecast", "sd"]
+    for values, name in zip(source.values, source.sources, strict=True):
+        forecast = model.forecast(values)
+        for step in range(len(forecast.mean)):
+            for k, channel in enumerate(model.channels_):
+                sd = forecast.covariance[step, k, k] ** 0.5
+                yield [name, step + 1, channel, *_short([forecast.mean[step, k], sd])]

@@ -1,0 +1,24 @@
+"""`pellucid report`: the report of a run once more, from its summary."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pellucid.cli.output import say
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.", show_default="RUN/report.html")] = None,
+) -> None:
+    """Write the report of a finished run as one HTML file."""
+    from pellucid import runs
+
+    summary = runs.read_summary(run)
+    path = out or run / runs.REPORT
+    import_module(f"pellucid.{summary['kind']}.report").write(summary, path)
+    say(f"written: {path}")

@@ -1,0 +1,205 @@
+"""Runs on tables of molecules: DEEP and GAME side by side, from a table to a report. See `pellucid.runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid import runs
+from pellucid.molecules.explanation import Explanation
+from pellucid.molecules.neighborhoods import Similar
+from pellucid.molecules.property_model import PropertyModel
+from pellucid.molecules.table import Molecules
+from pellucid.trust import LEVEL, HeldOut
+
+# Share of molecules with more than two similar ones above which a table needs no analogs.
+_DENSE = 0.7
+# Molecules of the test whose explanations are made, to show the extremes of.
+_EXPLAINED = 300
+
+
+def task_of(y: np.ndarray) -> Literal["classification", "regression"]:
+    """What is to be learned: labels, where there is nothing but 0 and 1, or measured values."""
+    known = y[~np.isnan(y)]
+    return "classification" if np.isin(known, (0.0, 1.0)).all() else "regression"
+
+
+def density(smiles: Sequence[str]) -> float:
+    """The share of molecules with more than two members in their neighborhoods, analogs not counted."""
+    similar = Similar(analogs=False)
+    around = similar.around(smiles, smiles, similar.groups(smiles), progress=False)
+    return float((around.hoods.sizes > 2).double().mean())
+
+
+def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | None = None) -> dict[str, Any]:
+    """Settings of a `PropertyModel` that suit a table: a dense series needs no analogs, which makes training cheap.
+
+    Parameters
+    ----------
+    analogs : whether neighborhoods hold analogs; by default they do where too few molecules have similar ones.
+    """
+    if analogs is None:
+        analogs = density(smiles) < _DENSE
+    if analogs:
+        return {"similar": Similar()}
+    return {
+        "similar": Similar(analogs=False),
+        "play": "banked" if game in (None, "symmetric") else "fresh",
+        "criterion": "squared",
+        "delta": -1,
+        "weight": 1.0,
+        "width": 200,
+        "epochs": 60,
+        "batch_size": 32,
+        "learning_rate": 3e-3,
+    }
+
+
+def train(
+    table: Molecules,
+    model: PropertyModel,
+    folder: str | Path,
+    *,
+    title: str,
+    weights: Sequence[float] = (),
+    tolerance: float = runs.TOLERANCE,
+    level: float = LEVEL,
+    pool: Sequence[str] = (),
+    patience: bool = False,
+    resume: bool = False,
+    progress: bool = True,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Train DEEP and GAME on four fifths of a table, calibrate them on a tenth, test them on another; the summary.
+
+    Parameters
+    ----------
+    model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
+    weights : try these, and keep the one that `runs.choose` finds on the validation molecules; by default the model's.
+    tolerance : of this choice.
+    level : the confidence of the bounds.
+    pool : unlabeled molecules, see `PropertyModel.fit`.
+    patience : stop early on the validation molecules; by default all epochs are trained.
+    say : told what is going on.
+    """
+    folder, tolerance = Path(folder), runs.check_tolerance(tolerance)
+    runs.open_folder(folder, resume=resume)
+    parts = {name: table.select(places) for name, places in runs.parts_of(len(table), model.seed).items()}
+    watched = parts["validation"]
+
+    def fit(own: PropertyModel, place: Path, begun: bool) -> PropertyModel:
+        held = watched if patience else 0
+        own.fit(parts["train"], validation=held, pool=pool, folder=place, resume=begun, progress=progress)
+        return own.calibrate(watched, progress=progress)
+
+    found = runs.side_by_side(
+        model,
+        folder,
+        fit=fit,
+        seen=lambda own: _seen(own, watched),
+        weights=weights,
+        tolerance=tolerance,
+        say=say,
+    )
+    say("measuring on the test molecules")
+    loss = "cross-entropy" if model.task == "classification" else "root mean squared error in standard deviations"
+    summary = runs.summary_of(
+        "molecules",
+        title,
+        seed=model.seed,
+        data={
+            "source": title,
+            "description": table.summary(),
+            "parts": {name: len(part) for name, part in parts.items()},
+            **runs.left_out(table.rejected),
+        },
+        settings=found.shown.settings(),
+        targets=list(table.targets),
+        **_measured(found, parts["test"], level, progress),
+        trade_off=runs.trade_off(
+            found.trials, tolerance, f"validation loss: {loss}", "mean deviation on validation neighborhoods"
+        ),
+    )
+    from pellucid.molecules import report
+
+    runs.write_summary(folder, summary, report.write)
+    return summary
+
+
+def _seen(model: PropertyModel, watched: Molecules) -> tuple[float, float]:
+    """Loss and deviation on validation molecules."""
+    scores = model.evaluate(watched)
+    return scores.loss if model.task == "classification" else scores.loss**0.5, scores.variation
+
+
+def _measured(found: runs.SideBySide[PropertyModel], test: Molecules, level: float, progress: bool) -> dict[str, Any]:
+    """What the test molecules say."""
+    models, shown = found.models, found.shown
+    scores = {name: model.evaluate(test, progress=progress) for name, model in models.items()}
+    some = test.select(np.arange(min(len(test), _EXPLAINED)))
+    explanations = shown.explain_many(some, level=level, progress=progress)
+    fresh = {name: model.held_out(test, seed=1, progress=progress) for name, model in models.items()}
+    first = next(iter(scores.values()))
+    return {
+        "measures": _measures(first.measure),
+        "models": {name: {"scores": scores[name].to_dict(), **found.notes[name]} for name in models},
+        "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
+        "deviation_unit": "total variation between tree and network"
+        + ("" if first.measure == "AUC" else ", in standard deviations of the targets"),
+        "trust": {
+            "level": level,
+            "calibrated": len(_calibration(shown)),
+            "tested": len(next(iter(fresh.values())).gaps),
+            "coverage": {name: runs.plain(_calibration(m).coverage(fresh[name], level)) for name, m in models.items()},
+            "bound": {name: runs.plain(_bounds(m, fresh[name], level)) for name, m in models.items()},
+        },
+        "explanations": _shown(explanations, some, shown),
+    }
+
+
+def _calibration(model: PropertyModel) -> Any:
+    return model.calibration_
+
+
+def _bounds(model: PropertyModel, fresh: HeldOut, level: float) -> np.ndarray:
+    """(K,) median bound, in the units of the data."""
+    if not len(fresh.gaps):
+        return np.full(len(model.targets_), np.nan)
+    return np.asarray(np.median(_calibration(model).bound(fresh.deviations, level), axis=0) * model.task_.scale)
+
+
+def _shown(explanations: Sequence[Explanation], test: Molecules, model: PropertyModel) -> list[dict[str, Any]]:
+    """Explanations for the report: of neighborhoods that say something, ordered by how far the tree is off."""
+    large = [i for i, found in enumerate(explanations) if len(found.members) > 2]
+    # Targets differ in their units: each deviation counts in those of its target.
+    off = [float((explanations[i].deviation / model.task_.scale).sum()) for i in large]
+    return [
+        {
+            "rank": rank,
+            "place": f"row {', '.join(str(row) for row in test.rows[large[k]])}",
+            "measured": runs.plain(test.y[large[k]]),
+            "explanation": explanations[large[k]].to_dict(),
+        }
+        for k, rank in runs.extremes(off)
+    ]
+
+
+def _measures(measure: str) -> list[dict[str, str]]:
+    better, title = ("higher", "AUC") if measure == "AUC" else ("lower", "RMSE")
+    against = f"{title} against the measured values"
+    return [
+        {"key": "accuracy", "title": f"{title} of the network", "better": better, "about": against},
+        {"key": "witness_accuracy", "title": f"{title} of its trees", "better": better,
+         "about": f"each tree at its own molecule: {against}"},
+        {"key": "variation", "title": "deviation", "better": "lower",
+         "about": "total variation between tree and network, a mean over the neighborhoods"},
+        {"key": "explained", "title": "variance explained", "better": "higher",
+         "about": "share of the network's variance inside the neighborhoods that the trees account for"},
+        {"key": "local_auc", "title": "AUC_B, locally", "better": "higher",
+         "about": "share of pairs in a neighborhood that tree and network put into the same order; ties are wrong"},
+        {"key": "global_auc", "title": "AUC_D, globally", "better": "higher",
+         "about": "the same over all test molecules, each with its own tree"},
+    ]  # fmt: skip

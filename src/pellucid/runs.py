@@ -1,0 +1,283 @@
+"""Runs: DEEP and GAME trained side by side on one split of the data, measured, and written down in one folder.
+
+    run/summary.json    what was found, in plain numbers; the report is made of it alone
+    run/report.html
+    run/deep, run/game  the models
+    run/checkpoints     what an interrupted run goes on from
+
+The domains say how a model is trained and measured; see `pellucid.molecules.runs` and `pellucid.series.runs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from pellucid.errors import InputError
+
+SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
+TOLERANCE = 0.02
+PARTS = ("train", "validation", "test")
+_PACKAGES = ("torch", "numpy", "lightning", "rdkit", "chemprop")
+# Explanations at either end that a summary marks, and all that it holds.
+_ENDS = 6
+_SHOWN = 40
+# What a summary tells of rows that were left out.
+_LEFT_OUT = 200
+
+
+Model = TypeVar("Model", bound=Any)
+
+
+class Trial(NamedTuple):
+    """A model that was tried, as the validation data see it."""
+
+    weight: float | None
+    """Of the game; None is DEEP."""
+    loss: float
+    deviation: float
+
+
+def choose(trials: Sequence[Trial], tolerance: float) -> Trial:
+    """The most transparent model whose validation loss is at most (1 + tolerance) times DEEP's.
+
+    DEEP itself is never chosen: where no game is good enough, it is the one with the smallest loss.
+
+    >>> trials = [Trial(None, 1.0, 0.5), Trial(0.1, 0.99, 0.4), Trial(1.0, 1.01, 0.2), Trial(10.0, 1.5, 0.1)]
+    >>> choose(trials, 0.02).weight
+    1.0
+    """
+    limit = within(trials, tolerance)
+    games = [trial for trial in trials if trial.weight is not None]
+    good = [trial for trial in games if trial.loss <= limit]
+    if good:
+        return min(good, key=lambda trial: (trial.deviation, trial.weight))
+    return min(games, key=lambda trial: trial.loss)
+
+
+def within(trials: Sequence[Trial], tolerance: float) -> float:
+    """The largest validation loss that a game may have."""
+    (deep,) = (trial for trial in trials if trial.weight is None)
+    return deep.loss * (1 + tolerance)
+
+
+def check_tolerance(tolerance: Any) -> float:
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 10:
+        raise InputError(
+            f"The tolerance must be a share of DEEP's validation loss, 0 or more. Got {tolerance!r}; try {TOLERANCE}."
+        )
+    return float(tolerance)
+
+
+def parts_of(count: int, seed: int, shares: Sequence[float] = (0.8, 0.1, 0.1)) -> dict[str, np.ndarray]:
+    """Places of what is learned from, chosen and calibrated on, and tested on: at random, in these shares."""
+    order = np.random.default_rng(seed).permutation(count)
+    ends = np.round(np.cumsum(shares[:2]) * count).astype(int)
+    parts = dict(zip(PARTS, np.split(order, ends), strict=True))
+    small = [name for name, places in parts.items() if not len(places)]
+    if small:
+        raise InputError(
+            f"There must be something to learn from, to validate on and to test on. Got {count} in all, none of which "
+            f"is left for {small[0]}; give more."
+        )
+    return parts
+
+
+def open_folder(folder: Path, *, resume: bool) -> None:
+    """Make the folder of a run, or refuse one that holds another run."""
+    if folder.is_file():
+        raise InputError(f"A run is a folder. Got {folder}, which is a file; choose another place with -o.")
+    if not resume and any((folder / name).exists() for name in (SUMMARY, CHECKPOINTS)):
+        raise InputError(
+            f"The folder of a new run must hold no other run. Got {folder}; go on from it with --resume, or choose "
+            "another place with -o."
+        )
+    if resume and not (folder / CHECKPOINTS).exists():
+        raise InputError(
+            f"There must be an interrupted run to go on from. Got none in {folder}; start it without --resume."
+        )
+    (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+
+
+class SideBySide(NamedTuple, Generic[Model]):
+    """DEEP and GAME of one run."""
+
+    models: dict[str, Model]
+    """"DEEP", and "GAME" if there is one."""
+    trials: list[Trial]
+    """What was tried to find the weight; nothing if it was given."""
+    notes: dict[str, dict[str, Any]]
+    """Of each model its weight, epochs and seconds; these are None after an interruption."""
+
+    @property
+    def shown(self) -> Model:
+        """The model that is explained: GAME, or DEEP if it is alone."""
+        return next(reversed(self.models.values()))
+
+
+def side_by_side(
+    model: Model,
+    folder: Path,
+    *,
+    fit: Callable[[Model, Path, bool], Model],
+    seen: Callable[[Model], tuple[float, float]],
+    weights: Sequence[float],
+    tolerance: float,
+    say: Callable[[str], None],
+) -> SideBySide[Model]:
+    """Train DEEP, and GAME with the weight given or with the best of several; save both.
+
+    Parameters
+    ----------
+    fit : train a model with its checkpoints in a folder, going on from there if so told.
+    seen : validation loss and deviation of a trained model.
+    """
+    games = [] if model.game is None else list(dict.fromkeys(weights)) or [model.weight]
+    models: dict[float | None, Model] = {}
+    seconds: dict[float | None, float | None] = {}
+    for number, weight in enumerate([None, *games], 1):
+        say(f"{number} of {1 + len(games)}: {described(model, weight)}")
+        place = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
+        begun = (place / "identity.json").exists()
+        own = replace(model, game=None) if weight is None else replace(model, weight=weight)
+        start = time.monotonic()
+        models[weight] = fit(own, place, begun)
+        seconds[weight] = None if begun else round(time.monotonic() - start, 1)
+    trials = [Trial(weight, *seen(own)) for weight, own in models.items()] if len(games) > 1 else []
+    best = choose(trials, tolerance).weight if trials else games[0] if games else None
+    names = {"DEEP": None, "GAME": best} if games else {"DEEP": None}
+    for name, weight in names.items():
+        models[weight].save(folder / name.lower())
+    return SideBySide(
+        {name: models[weight] for name, weight in names.items()},
+        trials,
+        {
+            name: {"weight": weight, "epochs": len(models[weight].history_), "seconds": seconds[weight]}
+            for name, weight in names.items()
+        },
+    )
+
+
+def described(model: Any, weight: float | None) -> str:
+    """Which model this is, in words."""
+    if weight is None:
+        return "DEEP, no game"
+    return f"GAME, {model.game}, " + (f"margin {model.margin:g}" if model.game == "uniform" else f"weight {weight:g}")
+
+
+def extremes(
+    deviations: Sequence[float] | np.ndarray, *, shown: int = _SHOWN, ends: int = _ENDS
+) -> list[tuple[int, str]]:
+    """The places of what a report shows, most trustworthy first: both ends, and others evenly between them.
+
+    >>> [place for place, rank in extremes([0.3, 0.1, 0.2])], [rank for _, rank in extremes([0.3, 0.1, 0.2])]
+    ([1, 2, 0], ['most', 'others', 'least'])
+    """
+    order = np.argsort(np.asarray(deviations), kind="stable")
+    chosen = np.unique(np.round(np.linspace(0, len(order) - 1, min(shown, len(order)))).astype(int))
+    ends = min(ends, len(chosen) // 2)
+    ranks = ["most"] * ends + ["others"] * (len(chosen) - 2 * ends) + ["least"] * ends
+    return [(int(order[place]), rank) for place, rank in zip(chosen, ranks, strict=True)]
+
+
+def summary_of(kind: str, title: str, *, seed: int, **found: Any) -> dict[str, Any]:
+    """What every summary begins with, and what was found."""
+    from pellucid import __version__
+
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"kind": kind, "title": title, "made": made, "pellucid": __version__, "versions": versions, "seed": seed,
+            **found}  # fmt: skip
+
+
+def plain(values: np.ndarray) -> list[float | None]:
+    """Numbers ready for JSON: None for what is not known."""
+    return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def left_out(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Rows that were left out, as a summary tells them."""
+    return {"left_out": [list(row) for row in rows[:_LEFT_OUT]], "left_out_count": len(rows)}
+
+
+def trade_off(trials: Sequence[Trial], tolerance: float, loss: str, deviation: str) -> dict[str, Any] | None:
+    """The weights that were tried, if there were several, ready for JSON and for a curve."""
+    if not trials:
+        return None
+    return {
+        "trials": [trial._asdict() for trial in trials],
+        "tolerance": tolerance,
+        "chosen": choose(trials, tolerance).weight,
+        "loss": loss,
+        "deviation": deviation,
+    }
+
+
+def write_summary(folder: Path, summary: Mapping[str, Any], report: Callable[[Mapping[str, Any], Path], Any]) -> None:
+    """Write the summary, whole or not at all, and its report."""
+    draft = folder / f"{SUMMARY}.draft"
+    draft.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    os.replace(draft, folder / SUMMARY)
+    report(read_summary(folder), folder / REPORT)
+
+
+def read_summary(folder: str | Path) -> dict[str, Any]:
+    """What a run found."""
+    path = Path(folder) / SUMMARY
+    if not path.is_file():
+        raise InputError(
+            f"A finished run is a folder with {SUMMARY}. Got {folder}, which has none; pass the folder that `pellucid "
+            "train` wrote, or let an interrupted run go on with --resume."
+        )
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary["kind"], summary["models"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} must be as it was written. Got something else: {error}; run again.") from None
+    return dict(summary)
+
+
+def load(folder: str | Path, which: str | None = None) -> Any:
+    """The model of a run, or one that `save` wrote: a `PropertyModel`, a `Forecaster` or a `JunctionTreeVAE`.
+
+    Parameters
+    ----------
+    folder : of a run, or of a model.
+    which : of a run, "game" or "deep"; by default GAME if there is one.
+    """
+    if which not in (None, "game", "deep"):
+        raise InputError(f'`which` must be "game" or "deep". Got {which!r}.')
+    folder = Path(folder)
+    inside = [folder / name for name in ([which] if which else ["game", "deep"])]
+    for place in [folder, *inside]:
+        for name, (module, kind) in _KINDS.items():
+            if (place / f"{name}.json").is_file():
+                return getattr(import_module(module), kind).load(place)
+    raise InputError(
+        f"A model is a folder that `pellucid train` or `save` wrote. Got {folder}, where there is "
+        f"{'none called ' + which if which else 'none' if folder.exists() else 'nothing'}; correct the path."
+    )
+
+
+# The file of each kind of model, and its class.
+_KINDS = {
+    "property_model": ("pellucid.molecules", "PropertyModel"),
+    "forecaster": ("pellucid.series", "Forecaster"),
+    "junction_tree_vae": ("pellucid.molecules.vae", "JunctionTreeVAE"),
+}
