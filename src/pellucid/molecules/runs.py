@@ -13,7 +13,7 @@ from pellucid.molecules.explanation import Explanation
 from pellucid.molecules.neighborhoods import Similar
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import Molecules
-from pellucid.trust import LEVEL, HeldOut
+from pellucid.trust import LEVEL, HeldOut, check_level
 
 # Share of molecules with more than two similar ones above which a table needs no analogs.
 _DENSE = 0.7
@@ -85,7 +85,7 @@ def train(
     patience : stop early on the validation molecules; by default all epochs are trained.
     say : told what is going on.
     """
-    folder, tolerance = Path(folder), runs.check_tolerance(tolerance)
+    folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     runs.open_folder(folder, resume=resume)
     parts = {name: table.select(places) for name, places in runs.parts_of(len(table), model.seed).items()}
     watched = parts["validation"]

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid import runs
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.recordings import Recordings
-from pellucid.trust import LEVEL
+from pellucid.trust import LEVEL, check_level
 
 _SHARE = 0.1
 # Forecasts of a report at either end, and between.
@@ -67,7 +67,7 @@ def train(
     level : the confidence of the bounds.
     say : told what is going on.
     """
-    folder, tolerance = Path(folder), runs.check_tolerance(tolerance)
+    folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     source.require_variation()
     parts = split(source, model.context + model.horizon, model.seed, test)
     runs.open_folder(folder, resume=resume)

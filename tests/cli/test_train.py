@@ -1,0 +1,339 @@
+"""`pellucid train`, `predict`, `explain`, `compare`, `report` and `demo`, as a person would type them."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pellucid import runs
+from pellucid.cli import app
+from pellucid.molecules import PropertyModel, nav17
+from pellucid.series import Forecaster, simulate_rig
+
+SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
+
+
+def run(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a table of molecules and recordings, and a run on each."""
+    folder = tmp_path_factory.mktemp("cli")
+    table = nav17().select(range(0, 1017, 5))
+    with (folder / "assay.csv").open("w", newline="") as stream:
+        rows = [[f"M{i}", s, y, int(y > 6.5)] for i, (s, y) in enumerate(zip(table.smiles, table.y[:, 0], strict=True))]
+        csv.writer(stream).writerows([["id", "smiles", "activity", "active"], *rows])
+    (folder / "recordings").mkdir()
+    rig = simulate_rig(files=2, rows=2500, bearings=2, seed=0)
+    for values, name in zip(rig.values, ("a.csv", "b.csv"), strict=True):
+        np.savetxt(folder / "recordings" / name, values, delimiter=",", header="left,right", comments="")
+    run("train", "molecules", folder / "assay.csv", "-t", "activity", "-o", folder / "run", *SMALL)
+    run("train", "series", folder / "recordings", "--context", 20, "--horizon", 10, "--radius", 4, "-o",
+        folder / "series", *SMALL)  # fmt: skip
+    return folder
+
+
+# -- training ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_on_molecules_is_written_down(place):
+    summary = json.loads((place / "run" / "summary.json").read_text())
+    table = nav17().select(range(0, 1017, 5))
+    assert summary["data"]["parts"] == {"train": 163, "validation": 21, "test": 20}
+    assert summary["models"]["GAME"]["weight"] == 1.0
+    assert summary["models"]["DEEP"]["weight"] is None
+    test = table.select(runs.parts_of(len(table), 0)["test"])
+    for name, scores in ((name, model["scores"]) for name, model in summary["models"].items()):
+        model = PropertyModel.load(place / "run" / name.lower())
+        assert (model.game is None) == (name == "DEEP")
+        again = model.evaluate(test)
+        assert scores["accuracy"] == pytest.approx(again.accuracy[0])
+        assert summary["deviations"][name] == pytest.approx(again.variations[again.sizes > 2])
+    game = PropertyModel.load(place / "run" / "game")
+    assert not set(game.smiles_) & set(test.smiles)
+    first = summary["explanations"][0]
+    assert str(type(game.explain(first["explanation"]["smiles"])).from_dict(first["explanation"])) == str(
+        game.explain(first["explanation"]["smiles"])
+    )
+    assert first["rank"] == "most"
+    assert summary["explanations"][-1]["rank"] == "least"
+    off = [item["explanation"]["deviation"][0] for item in summary["explanations"]]
+    assert off == sorted(off)
+    assert (place / "run" / "report.html").read_text().startswith("<!")
+
+
+def test_a_run_on_recordings_is_written_down(place):
+    summary = json.loads((place / "series" / "summary.json").read_text())
+    assert summary["channels"] == ["left", "right"]
+    model = Forecaster.load(place / "series" / "game")
+    assert (model.context, model.horizon, model.radius, model.width) == (20, 10, 4, 8)
+    deviations = summary["deviations"]["GAME"]
+    assert summary["models"]["GAME"]["scores"]["sequences"] == len(deviations) == summary["data"]["parts"]["test"] // 30
+    assert summary["trust"]["tested"] == len(deviations)
+    shown = summary["explanations"][0]["explanation"]
+    context, came = np.array(shown["context"]), np.array(shown["actual"])
+    np.testing.assert_allclose(model.forecast(context).mean, shown["mean"])
+    assert "rows" in summary["explanations"][0]["place"]
+    assert came.shape == (10, 2)
+    gaps = (np.array(shown["mean"]) - np.array(shown["witnessed"])) / model.scaling_.scale
+    assert min(deviations) == pytest.approx(np.sqrt(np.square(gaps).mean()), rel=1e-3)
+
+
+def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
+    shown = run("train", "molecules", place / "assay.csv", "-t", "activity", "--weight", "auto", "--tolerance", 0.05,
+                "-o", place / "auto", *SMALL).output  # fmt: skip
+    summary = json.loads((place / "auto" / "summary.json").read_text())
+    found = summary["trade_off"]
+    trials = [runs.Trial(**trial) for trial in found["trials"]]
+    assert [trial.weight for trial in trials] == [None, 0.3, 1.0, 3.0, 10.0]
+    good = [t for t in trials if t.weight is not None and t.loss <= 1.05 * trials[0].loss]
+    assert found["chosen"] == min(good, key=lambda trial: trial.deviation).weight
+    assert PropertyModel.load(place / "auto" / "game").weight == found["chosen"]
+    table = nav17().select(range(0, 1017, 5))
+    validation = table.select(runs.parts_of(len(table), 0)["validation"])
+    scores = PropertyModel.load(place / "auto" / "deep").evaluate(validation)
+    assert trials[0].loss == pytest.approx(
+        scores.accuracy[0] / PropertyModel.load(place / "auto" / "deep").task_.scale[0]
+    )
+    assert trials[0].deviation == pytest.approx(scores.variation)
+    line = next(line for line in shown.splitlines() if line.endswith("chosen"))
+    assert line.split()[0] == f"{found['chosen']:g}"
+    assert "5 % above DEEP's" in shown
+
+
+@pytest.mark.parametrize(
+    ("trials", "tolerance", "weight"),
+    [
+        ([(None, 1.0, 0.5), (1, 1.0, 0.4), (2, 1.04, 0.3)], 0.02, 1),
+        ([(None, 1.0, 0.5), (1, 1.0, 0.4), (2, 1.04, 0.3)], 0.05, 2),
+        ([(None, 1.0, 0.5), (1, 1.2, 0.4), (2, 1.1, 0.3)], 0.02, 2),  # none is good enough: the least costly
+        ([(None, 1.0, 0.1), (1, 1.0, 0.4), (2, 1.0, 0.4)], 0.02, 1),  # equally transparent: the smaller one
+    ],
+)
+def test_the_choice_of_a_weight(trials, tolerance, weight):
+    assert runs.choose([runs.Trial(*trial) for trial in trials], tolerance).weight == weight
+
+
+def test_without_a_game_deep_is_trained_alone(place):
+    shown = run(
+        "train", "molecules", place / "assay.csv", "-t", "active", "--game", "none", "-o", place / "none", *SMALL
+    )
+    assert "task: classification" in shown.output
+    summary = json.loads((place / "none" / "summary.json").read_text())
+    assert list(summary["models"]) == ["DEEP"]
+    assert not (place / "none" / "game").exists()
+    assert "model:" in shown.output
+    assert run("explain", place / "none", nav17().smiles[0]).output
+
+
+@pytest.mark.parametrize("game", ["asymmetric", "uniform"])
+def test_every_game_can_be_played(place, game):
+    run("train", "molecules", place / "assay.csv", "-t", "activity", "--game", game, "-o", place / game, *SMALL)
+    assert PropertyModel.load(place / game / "game").game == game
+
+
+def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text((place / "assay.csv").read_text() + "X1,C1CC,6.0,0\n")
+    error = run("train", "molecules", bad, "-t", "activity", "-o", tmp_path / "run", *SMALL, code=1).stderr
+    assert "row 206" in error
+    assert "--skip-bad-rows" in error
+    run("train", "molecules", bad, "-t", "activity", "--skip-bad-rows", "-o", tmp_path / "run", *SMALL)
+    left = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
+    assert left["left_out"] == [[206, "C1CC", "not a valid SMILES"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["-t", "nonsense"], 1, "Every target must be a column of assay.csv. Got 'nonsense'"),
+        (["--weight", "much"], 2, "must be a number or auto"),
+        (["--weight", "1", "--game", "none"], 2, "without a game there is no weight"),
+        (["--weight", "1", "--game", "uniform"], 2, "--margin"),
+        (["--epochs", "0"], 2, "--epochs"),
+        (["--game", "chess"], 2, "chess"),
+        (["--weight", "-1", "-t", "activity"], 1, "`weight` of PropertyModel must be a finite number >= 0"),
+        (["--tolerance", "-1", "-t", "activity"], 1, "The tolerance must be a share"),
+        (["--level", "90", "-t", "activity"], 1, "`level` must be a confidence"),
+    ],
+)
+def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, message):
+    result = run("train", "molecules", place / "assay.csv", "-o", tmp_path / "run", "--quiet", *words, code=code)
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_not_overwritten(place):
+    again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
+    assert "go on from it with --resume, or choose another place with -o" in run(*again, code=1).stderr
+    absent = run(*again[: -len(SMALL) - 1], place / "absent", *SMALL, "--resume", code=1).stderr
+    assert "There must be an interrupted run to go on from" in absent
+    before = json.loads((place / "run" / "summary.json").read_text())
+    run(*again, "--resume")  # it was not interrupted: the same once more
+    after = json.loads((place / "run" / "summary.json").read_text())
+    assert {**after, "made": 0} == {**before, "made": 0, "models": after["models"]}
+    assert after["models"]["GAME"]["scores"] == before["models"]["GAME"]["scores"]
+    other = run(*again[: -len(SMALL)], "--epochs", "3", "--width", "8", "--quiet", "--resume", code=1).stderr
+    assert "must have the settings and data of the interrupted one" in other
+
+
+def test_an_interrupted_run_goes_on_to_the_same_result(place, tmp_path):
+    words = ["train", "molecules", str(place / "assay.csv"), "-t", "activity", "--epochs", "20", "--width", "8"]
+    command = [sys.executable, "-m", "pellucid.cli", *words, "-o", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    checkpoint = tmp_path / "run" / "checkpoints" / "deep" / "last.ckpt"
+    for _ in range(1200):
+        if checkpoint.exists() or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert f"Go on with: pellucid {' '.join(words)} -o {tmp_path / 'run'} --resume" in stderr
+    assert "Traceback" not in stderr
+    assert checkpoint.exists()
+    assert not (tmp_path / "run" / "summary.json").exists()
+    run(*words, "-o", tmp_path / "run", "--quiet", "--resume")
+    run(*words, "-o", tmp_path / "whole", "--quiet")
+    for name in ("game", "deep"):
+        one, other = ((tmp_path / folder / name / "network.safetensors").read_bytes() for folder in ("run", "whole"))
+        assert one == other
+    one, other = (json.loads((tmp_path / folder / "summary.json").read_text()) for folder in ("run", "whole"))
+    assert one["explanations"] == other["explanations"]
+    assert one["trust"] == other["trust"]
+
+
+# -- use --------------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_stand_beside_the_rows(place, tmp_path):
+    smiles = nav17().smiles[:2]
+    (tmp_path / "new.csv").write_text(f"name;SMILES\na;{smiles[0]}\nb;C1CC\nc;{smiles[1]}\na again;{smiles[0]}\n")
+    result = run("predict", place / "run", tmp_path / "new.csv", "--trust")
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    model = PropertyModel.load(place / "run" / "game")
+    assert [row["name"] for row in rows] == ["a", "b", "c", "a again"]
+    for k, i in ((0, 0), (2, 1), (3, 0)):
+        explanation = model.explain(smiles[i])
+        assert float(rows[k]["predicted: activity"]) == pytest.approx(explanation.prediction[0], rel=1e-5)
+        assert float(rows[k]["tree: activity"]) == pytest.approx(explanation.witnessed[0], rel=1e-5)
+        assert float(rows[k]["bound 90 %: activity"]) == pytest.approx(explanation.bound[0], rel=1e-5)
+        assert rows[k]["members"] == str(len(explanation.members))
+    assert rows[1]["predicted: activity"] == ""
+    assert rows[1]["problem"] == "not a valid SMILES"
+    assert "1 of 4 rows have no prediction" in result.stderr
+    run("predict", place / "run", tmp_path / "new.csv", "--model", "deep", "-o", tmp_path / "out.csv")
+    written = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    deep = PropertyModel.load(place / "run" / "deep").predict(smiles[0])[0, 0]
+    assert float(written[0]["predicted: activity"]) == pytest.approx(deep, rel=1e-5)
+
+
+def test_forecasts_follow_every_recording(place):
+    rows = list(csv.DictReader(run("predict", place / "series", place / "recordings").stdout.splitlines()))
+    assert len(rows) == 2 * 10 * 2
+    model = Forecaster.load(place / "series" / "game")
+    forecast = model.forecast(place / "recordings" / "b.csv")
+    last = rows[-1]
+    assert (last["recording"], last["step"], last["channel"]) == ("b.csv", "10", "right")
+    assert float(last["forecast"]) == pytest.approx(forecast.mean[9, 1], rel=1e-5)
+    assert float(last["sd"]) == pytest.approx(forecast.covariance[9, 1, 1] ** 0.5, rel=1e-5)
+
+
+def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
+    smiles = nav17().smiles[0]
+    model = PropertyModel.load(place / "run" / "game")
+    assert run("explain", place / "run", smiles).stdout == f"{model.explain(smiles)}\n"
+    assert "with 80 % confidence" in run("explain", place / "run", smiles, "--level", 0.8).stdout
+    files = [tmp_path / f"x{kind}" for kind in (".html", ".svg", ".png", ".json", ".csv")]
+    run("explain", place / "run", smiles, *(word for file in files for word in ("-o", file)))
+    assert files[0].read_text().startswith("<!")
+    assert "<svg" in files[1].read_text()
+    assert files[2].read_bytes().startswith(b"\x89PNG")
+    assert json.loads(files[3].read_text()) == json.loads(json.dumps(model.explain(smiles).to_dict()))
+    assert len(files[4].read_text().splitlines()) == 1 + len(model.explain(smiles).members)
+
+
+def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
+    (tmp_path / "few.csv").write_text("smiles\n" + "\n".join(nav17().smiles[:3]) + "\nC1CC\n")
+    result = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json")
+    assert "row 5 is left out: not a valid SMILES" in result.stderr
+    assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(nav17().smiles[:3])
+    assert all(smiles in (tmp_path / "x.html").read_text() for smiles in nav17().smiles[:3])
+    few = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.svg", code=1).stderr
+    assert "holds one explanation. Got 3 molecules" in few
+
+
+def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
+    file = place / "recordings" / "a.csv"
+    model = Forecaster.load(place / "series" / "game")
+    assert run("explain", place / "series", file).stdout == f"{model.explain(file)}\n"
+    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(
+        model.explain(file).table("right")
+    )
+    for kind in ("html", "svg", "png", "json", "csv"):
+        run("explain", place / "series", file, "-o", tmp_path / f"x.{kind}")
+        assert (tmp_path / f"x.{kind}").stat().st_size > 500
+    assert "the last one, is explained" in run("explain", place / "series", place / "recordings").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["absent", "CCO"], 1, "Got absent, where there is nothing"),
+        (["run", "C1CC"], 1, "not a valid SMILES"),
+        (["run", "few.csv"], 1, "Got few.csv, which does not exist"),
+        (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
+        (["run", "CCO", "--model", "best"], 1, '`which` must be "game" or "deep"'),
+        (["run", "CCO", "--target", "nonsense"], 1, "`target` must be one of activity"),
+    ],
+)
+def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, message):
+    monkeypatch.chdir(place)
+    assert message in " ".join(run("explain", *words, code=code).stderr.replace("│", " ").split())
+
+
+def test_runs_are_compared(place):
+    shown = run("compare", place / "run", place / "auto").stdout
+    summary = json.loads((place / "run" / "summary.json").read_text())
+    line = next(line for line in shown.splitlines() if line.startswith("RMSE of the network"))
+    assert line.split()[-4:-2] == [f"{summary['models'][name]['scores']['accuracy']:.4g}" for name in ("DEEP", "GAME")]
+    shown = run("compare", place / "run", place / "auto", "--data", place / "assay.csv").stdout
+    line = next(line for line in shown.splitlines() if line.startswith("deviation"))
+    table = nav17().select(range(0, 1017, 5))
+    again = PropertyModel.load(place / "run" / "game").evaluate(table)
+    assert float(line.split()[-3]) == pytest.approx(again.variation, rel=1e-3)
+    assert "predict the same" in run("compare", place / "run", place / "series", code=1).stderr
+    assert "which has none" in run("compare", place / "run", place, code=1).stderr
+
+
+def test_a_report_is_written_once_more(place, tmp_path):
+    for name in ("run", "series"):
+        run("report", place / name, "-o", tmp_path / "again.html")
+        assert (tmp_path / "again.html").read_text() == (place / name / "report.html").read_text()
+
+
+def test_the_demo_ends_with_its_report(tmp_path):
+    for _ in range(2):  # it may be repeated
+        shown = run("demo", "--size", "smoke", "--quiet", "-o", tmp_path / "demo").stdout
+    assert shown.splitlines()[-1].startswith(f"report:   {tmp_path / 'demo' / 'report.html'}")
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert "with 90 % confidence the tree is within activity" in shown
+    assert "<svg" in (tmp_path / "demo" / "tree.svg").read_text()
+
+
+def test_help_is_there_for_every_command():
+    shown = run("--help").stdout
+    for name in ("audit", "compare", "data", "demo", "explain", "predict", "report", "reproduce", "train"):
+        assert name in shown
+        assert "Usage" in run(name, "--help").stdout
+    assert run("--version").stdout.startswith("pellucid ")
