@@ -15,14 +15,16 @@ from torch import Tensor
 from pellucid.builders import from_lists, nearest
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
-from pellucid.tables import Table, read_table, value_of
+from pellucid.tables import SMILES_NAMES, Table, read_table, value_of
 from pellucid.witnesses.base import WitnessFamily
 from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
-_PREDICTIONS = ("prediction", "predicted", "predictions", "y_pred", "y_hat", "pred")
+_PREDICTIONS = ("prediction", "predicted", "y_pred", "y_hat")
 _TRUTHS = ("truth", "ground_truth", "y_true", "measured", "observed", "actual", "target", "label")
 _IDS = ("id", "ids", "index", "idx", "key", "name", "row", "number", "no", "unnamed:_0", "")
+_NUMBERING = "numbers the rows"
+_MOLECULES = "molecules; read their substructures with `smiles=`"
 # Fewer rows have no neighborhoods to speak of.
 _FEWEST = 3
 # Rows and columns that a message lists.
@@ -145,23 +147,24 @@ def read_predictions(
         for name in names:
             if name not in table.header:
                 raise InputError(
-                    f"--{option} must be a column of {source}. Got {name!r}; its columns are {', '.join(table.header)}."
+                    f"`{option}=` must be a column of {source}. Got {name!r}; its columns are "
+                    f"{', '.join(table.header)}."
                 )
     outputs = list(dict.fromkeys(prediction)) or _find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
-    chosen, left_out = _choose_features(table, others, list(dict.fromkeys(features)), smiles)
+    chosen, left_out = _choose_features(table, others, list(dict.fromkeys(features)), smiles, outputs)
     clash = set(chosen) & {*outputs, truth, groups}
     if clash:
         raise InputError(f"A column must be one thing. Got {sorted(map(str, clash))[0]!r} twice; name it once.")
     if not chosen and smiles is None:
-        smiles = _find_smiles(table, source, left_out)
+        smiles = _find_smiles(source, left_out)
         left_out = [(name, why) for name, why in left_out if name != smiles]
     skipped: dict[int, str] = {}
     f = _numbers(table, outputs, source, skipped)
     x = _numbers(table, chosen, source, skipped)
     known = None if truth is None else _numbers(table, [truth], source, None)[:, 0]
     if known is not None and np.isnan(known).all():
-        raise InputError(f"--truth must hold measured values. Got {truth!r}, which is blank; choose another column.")
+        raise InputError(f"`truth=` must hold measured values. Got {truth!r}, which is blank; choose another column.")
     labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
     for i, label in enumerate(labels or []):
         if not label:
@@ -172,7 +175,7 @@ def read_predictions(
         raise InputError(
             f"{source} must have at least {_FEWEST} complete rows. Got {len(kept)} of {len(table.rows)}"
             + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(skipped.items())[:1])
-            + ("; leave out columns with blanks by naming the others with --features." if skipped else "; add some.")
+            + ("; leave out columns with blanks by naming the others with `features=`." if skipped else "; add some.")
         )
     texts = tuple(molecules[i] for i in kept) if molecules else None
     return Predictions(
@@ -220,30 +223,42 @@ def _plain(name: str) -> str:
 
 
 def _find_predictions(table: Table, source: str) -> list[str]:
-    found = [name for name in table.header if _plain(name) in _PREDICTIONS or _plain(name).startswith("prediction")]
+    found = [
+        name
+        for name in table.header
+        if _plain(name) in _PREDICTIONS or _plain(name).startswith(("prediction", "predicted"))
+    ]
     found = found or [name for name in table.header if _plain(name) == "f"]
     if not found:
         raise InputError(
             f"{source} must have a column of predictions, named prediction or the like. Got "
-            f"{', '.join(table.header)}; say which one it is with --prediction."
+            f"{', '.join(table.header)}; say which one it is with `prediction=`."
         )
     return found
 
 
 def _choose_features(
-    table: Table, others: list[str], asked: list[str], smiles: str | None
+    table: Table, others: list[str], asked: list[str], smiles: str | None, outputs: list[str]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The columns that witnesses read, and the others with the reason."""
     if asked or smiles is not None:
         return asked, []
-    flaws = {name: _flaw(table, name, others) for name in others}
+    flaws = {name: _flaw(table, name, others, outputs) for name in others}
+    if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
+        flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
     return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
 
 
-def _flaw(table: Table, name: str, others: Sequence[str]) -> str:
+def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
     """Why a column is no feature, unless it is asked for."""
+    # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear", "bound 90 %: wear".
+    targets = {output.partition(": ")[2] for output in outputs} - {""}
+    if targets and (name.partition(": ")[2] in targets or name in ("members", "problem")):
+        return "comes with the predictions"
     values = [value_of(cell, table.comma) for cell in table.column(name)]
     for cell, number, value in zip(table.column(name), table.numbers, values, strict=True):
+        if value is None and _plain(name) in SMILES_NAMES:
+            return _MOLECULES
         if value is None:
             return f"{cell.strip()[:20]!r} in row {number} is no number"
     known = [value for value in values if value is not None and not math.isnan(value)]
@@ -253,32 +268,25 @@ def _flaw(table: Table, name: str, others: Sequence[str]) -> str:
         return "a name"
     steps = set(np.diff(known).tolist())
     if len(known) == len(values) > 2 and steps == {1.0}:
-        return "numbers the rows"
+        return _NUMBERING
     if len(set(known)) == 1:
         return "always the same"
     coordinate = any(_plain(other) == "x" for other in others)
-    if _plain(name) in _TRUTHS or (_plain(name) == "y" and not coordinate):
-        return "looks like measured values; say so with --truth, or ask for it with --features"
+    if name in targets or _plain(name) in _TRUTHS or (_plain(name) == "y" and not coordinate):
+        return "looks like measured values; say so with `truth=`, or ask for it with `features=`"
     return ""
 
 
-def _find_smiles(table: Table, source: str, left_out: Sequence[tuple[str, str]]) -> str:
+def _find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    try:
-        from pellucid.molecules.files import SMILES_NAMES
-    except ImportError:
-        names: tuple[str, ...] = ()
-    else:
-        names = SMILES_NAMES
-    found = {_plain(name): name for name, _ in reversed(left_out)}
-    for name in names:
+    found = {_plain(name): name for name, why in reversed(left_out) if why == _MOLECULES}
+    for name in SMILES_NAMES:
         if name in found:
             return found[name]
     reasons = ", ".join(f"{name} ({why})" for name, why in left_out[:_LISTED]) or "no other columns"
-    cure = "" if names else " Molecules need pip install 'pellucid[molecules]'."
     raise InputError(
         f"{source} must have features beside the predictions: columns of numbers, or one of SMILES. Got {reasons}; add "
-        f"what the model reads, or name the columns with --features.{cure}"
+        "what the model reads, or name the columns with `features=`."
     )
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from pellucid.errors import InputError
 
+SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
+"""Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
 _BLANKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "nd", "n.d.")
 
 

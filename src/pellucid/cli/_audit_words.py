@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,18 @@ import numpy as np
 from pellucid.auditing import Audit
 from pellucid.predictions import Predictions
 from pellucid.trust import percent
+from pellucid.witnesses.base import Witness
 from pellucid.witnesses.linear import LinearWitnesses
 from pellucid.witnesses.tree import TreeWitness
 
 # Neighborhoods that are shown as the least trustworthy.
 _SHOWN = 5
+# What the entries of all rows have in common.
+_SHARED = ("features", "outputs", "center")
 
 
 def confidence(found: Audit, given: Predictions, level: float) -> str:
-    """The trust number in one sentence for each output."""
+    """The trust number in one sentence for each path."""
     bound = found.bound(level)
     known = ~np.isnan(bound).any(1)
     if not known.any():
@@ -43,6 +46,7 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
     if float(found.deviations[order[0]]) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
         return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1])}"
     bound = found.bound(level)
+    known = ~np.isnan(bound).any(1)
     at_centers = found.witnesses.at_centers()
     head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"
     lines = ["least trustworthy:", head]
@@ -52,7 +56,7 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
             label = _place(given, center) if not k else ""
             label = f"{label[:19]:<20}"
             values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
-            trust = f"{found.witnesses[i].rmse:>11.3g}{bound[i, k]:>11.3g}"
+            trust = f"{found.witnesses[i].rmse:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
             lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
     return "\n".join(
         [*lines, "", "the worst:", _said(found, given, order[0]), "", "the best:", _said(found, given, order[-1])]
@@ -71,23 +75,34 @@ def _said(found: Audit, given: Predictions, i: int) -> str:
     place = _place(given, witness.center)
     if given.smiles is not None:
         place += f" ({given.smiles[witness.center]})"
-    members = "1 member" if witness.size == 1 else f"{witness.size} members"
-    return f"{_text(found, given, i)}\n  around {place}: {members}, rmse {witness.rmse:.3g} from the predictor"
+    count = "1 member" if witness.size == 1 else f"{witness.size} members"
+    return f"{_words(found, given, i)}\n  around {place}: {count}, rmse {witness.rmse:.3g} from the predictor"
 
 
-def _text(found: Audit, given: Predictions, i: int) -> str:
-    """A witness in words; of molecules with substructures in place of bits."""
+def _words(found: Audit, given: Predictions, i: int) -> str:
+    """A witness in words; of molecules with the substructures that its members show."""
     witness = found.witnesses[i]
-    if given.smiles is None or not isinstance(witness, TreeWitness):
+    if given.smiles is None:
+        return _text(witness, None)
+    members = [witness.center, *found.witnesses.hoods.members_of(i).tolist()]
+    return _text(witness, _bit_names([witness], [given.smiles[j] for j in members]))
+
+
+def _text(witness: Witness, names: Mapping[int, str] | None) -> str:
+    """A witness in words; a tree over fingerprints with names of the bits."""
+    if names is None or not isinstance(witness, TreeWitness):
         return witness.text()
+    return "\n".join(_branches(witness, 0, "", names))
+
+
+def _bit_names(trees: Sequence[Witness], smiles: Sequence[str]) -> dict[int, str]:
+    """The substructures behind the bits that trees ask for, as these molecules show them."""
     from pellucid.molecules.neighborhoods import MORGAN
     from pellucid.molecules.substructures import find_substructures
 
-    members = [witness.center, *found.witnesses.hoods.members_of(i).tolist()]
-    texts = list(dict.fromkeys(given.smiles[j] for j in members))
-    bits = [bit for bit in witness.nodes["feature"].tolist() if bit >= 0]
-    names = {bit: substructure.smiles for bit, substructure in find_substructures(bits, texts, MORGAN).items()}
-    return "\n".join(_branches(witness, 0, "", names))
+    bits = {bit for tree in trees if isinstance(tree, TreeWitness) for bit in tree.nodes["feature"].tolist()} - {-1}
+    found = find_substructures(bits, list(dict.fromkeys(smiles)), MORGAN)
+    return {bit: " or ".join([known.smiles, *known.others]) for bit, known in found.items()}
 
 
 def _branches(tree: TreeWitness, node: int, indent: str, names: Mapping[int, str]) -> list[str]:
@@ -105,28 +120,27 @@ def _branches(tree: TreeWitness, node: int, indent: str, names: Mapping[int, str
     ]
 
 
-def write(output: Path, found: Audit, given: Predictions, level: float, how: dict[str, str]) -> None:
-    suffix = output.suffix.lower()
+def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[str, str]) -> None:
+    suffix = path.suffix.lower()
     if suffix == ".html":
         from pellucid.report import write_audit
 
-        centers = found.witnesses.hoods.centers.tolist()
-        write_audit(found, output, title=given.source, names=[_place(given, center) for center in centers])
+        names = [_place(given, center) for center in found.witnesses.hoods.centers.tolist()]
+        write_audit(found, path, title=given.source, names=names, level=level, text=lambda i: _words(found, given, i))
     elif suffix == ".json":
-        output.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")
     else:
-        with output.open("w", newline="", encoding="utf-8") as stream:
+        with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows(_lines(found, given, level))
 
 
 def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]) -> dict[str, Any]:
     """Everything, in plain numbers."""
     bound = found.bound(level)
+    witnesses = list(found.witnesses)
     entries = []
     for i, center in enumerate(found.witnesses.hoods.centers.tolist()):
-        witness = {"text": _text(found, given, i), **found.witnesses[i].to_dict()}
-        for shared in ("features", "outputs", "center"):
-            del witness[shared]
+        witness = {key: value for key, value in witnesses[i].to_dict().items() if key not in _SHARED}
         entries.append(
             {
                 "place": _place(given, center),
@@ -146,6 +160,7 @@ def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]
         "errors": given.errors(),
         "columns_left_out": [list(pair) for pair in given.left_out],
         "rows_left_out": [list(pair) for pair in given.skipped],
+        "substructures": {} if given.smiles is None else _bit_names(witnesses, given.smiles),
         "audit": found.to_dict(level),
         "rows": entries,
     }
@@ -164,10 +179,13 @@ def _lines(found: Audit, given: Predictions, level: float) -> list[list[Any]]:
         own = {j: groups[group] for j, group in enumerate(given.groups)}
     if isinstance(witnesses, LinearWitnesses):
         count = witnesses.theta.shape[1] - 1
-        names = ["intercept", *(f"coefficient of {name}" for name in given.features[:count])]
-        head += [f"{p}{name}" for p in prefix for name in names]
+        columns = ["intercept", *(f"coefficient of {name}" for name in given.features[:count])]
+        head += [f"{p}{name}" for p in prefix for name in columns]
     else:
         head += ["witness"]
+        trees = list(witnesses)
+        names = None if given.smiles is None else _bit_names(trees, given.smiles)
+        texts = [_text(tree, names) for tree in trees]
     lines: list[list[Any]] = [head]
     for j in range(len(given)):
         i = own[j]
@@ -176,6 +194,6 @@ def _lines(found: Audit, given: Predictions, level: float) -> list[list[Any]]:
         if isinstance(witnesses, LinearWitnesses):
             line += witnesses.theta[i].T.flatten().tolist()
         else:
-            line += [_text(found, given, i)]
+            line += [texts[i]]
         lines.append(line)
     return lines

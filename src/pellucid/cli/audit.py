@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from pellucid.cli.output import as_typed, say
 
 if TYPE_CHECKING:
     from pellucid.predictions import Predictions
@@ -26,42 +28,63 @@ class Family(StrEnum):
 
 
 def audit(
-    table: Path = typer.Argument(metavar="PREDICTIONS.csv", help="A table of predictions and features, with names."),
-    prediction: list[str] = typer.Option(
-        [], metavar="COLUMN", help="Predictions; may be repeated. [default: columns named prediction or the like]"
-    ),
-    features: list[str] = typer.Option(
-        [], metavar="COLUMN", help="What witnesses read; may be repeated. [default: all other columns of numbers]"
-    ),
-    truth: str | None = typer.Option(None, metavar="COLUMN", help="Measured values, to report the error."),
-    groups: str | None = typer.Option(None, metavar="COLUMN", help="Rows with the same value are a neighborhood."),
-    smiles: str | None = typer.Option(
-        None, metavar="COLUMN", help="Molecules: their fingerprints are the features. [default: if nothing else is]"
-    ),
-    family: Family | None = typer.Option(
-        None, metavar="|".join(Family), help="Of witnesses. [default: linear; tree for molecules]"
-    ),
-    ridge: float | None = typer.Option(
-        None, min=0, help="Of linear witnesses, in standardized features. [default: none]"
-    ),
-    depth: int | None = typer.Option(
-        None, min=1, help="Of trees. [default: the deepest that the members hold to account]"
-    ),
-    neighbors: int | None = typer.Option(
-        None, min=3, help=f"Members of a neighborhood. [default: {NEIGHBORS}; more for many linear features]"
-    ),
-    threshold: float = typer.Option(0.6, help="Molecules: members are more similar to the center than this."),
-    level: float = typer.Option(0.9, help="Confidence of the bounds."),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", metavar="FILE", help="Also write a report (.html), or every row (.json, .csv)."
-    ),
+    table: Annotated[
+        Path, typer.Argument(metavar="PREDICTIONS.csv", help="A table of predictions and features, with names.")
+    ],
+    prediction: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Predictions; repeat for several.", show_default="found by their names"),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="What witnesses read; repeat for several.", show_default="other columns of numbers"
+        ),
+    ] = None,
+    truth: Annotated[str | None, typer.Option(metavar="COLUMN", help="Measured values, to report the error.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows with the same value here are a neighborhood.")
+    ] = None,
+    smiles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Molecules, whose substructures the witnesses read.",
+            show_default="found by its name, if there are no other features",
+        ),
+    ] = None,
+    family: Annotated[
+        Family | None, typer.Option(help="Of witnesses.", show_default="linear; tree for molecules")
+    ] = None,
+    ridge: Annotated[
+        float | None,
+        typer.Option(min=0, help="Of linear witnesses, in standardized features.", show_default="none"),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="Of trees.", show_default="the deepest that members hold to account")
+    ] = None,
+    neighbors: Annotated[
+        int | None,
+        typer.Option(
+            min=3, help="Members of a neighborhood.", show_default=f"{NEIGHBORS}; more for many linear features"
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Molecules: members are more similar to the center than this.")
+    ] = 0.6,
+    level: Annotated[float, typer.Option(help="The confidence of the bounds.")] = 0.9,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also a report (.html), or every row (.json, .csv).")
+    ] = None,
 ) -> None:
     """Judge any model from its predictions and features alone.
 
     Around every row a simple function, its witness, is fitted to the predictions; the audit tells how well they match.
     """
-    if output is not None and output.suffix.lower() not in _SUFFIXES:
-        raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {output.name}.", param_hint="--output")
+    if out is not None and out.suffix.lower() not in _SUFFIXES:
+        raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {out.name}.", param_hint="--out")
+    if not 0 < threshold < 1:
+        raise typer.BadParameter(f"must be between 0 and 1. Got {threshold:g}.", param_hint="--threshold")
     if not 0 < level < 1:
         raise typer.BadParameter(f"must be between 0 and 1. Got {level:g}.", param_hint="--level")
     if ridge is not None and family not in (None, Family.LINEAR):
@@ -73,24 +96,29 @@ def audit(
     from pellucid.cli import _audit_words as words
     from pellucid.predictions import read_predictions
 
-    given = read_predictions(table, prediction=prediction, features=features, truth=truth, groups=groups, smiles=smiles)
+    given = read_predictions(
+        table, prediction=prediction or (), features=features or (), truth=truth, groups=groups, smiles=smiles
+    )
     kind = family or _default_family(given, ridge, depth)
+    if given.smiles is not None and kind is Family.LINEAR and not ridge:
+        raise typer.BadParameter("on fingerprints needs a --ridge: they are more than members.", param_hint="--family")
     members = neighbors or _members(given, kind)
     hoods = given.neighborhoods(neighbors=members, threshold=threshold)
     found = measure(given.f, given.x, hoods, _family(given, kind, ridge, depth))
     found = replace(found, witnesses=found.witnesses.named(list(given.features), list(given.outputs)))
     where = _where(given, int(hoods.sizes.max()), threshold)
-    typer.echo(f"{given.summary()}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
+    if out is not None:  # first: whoever reads the output may have seen enough before its end
+        words.write(out, found, given, level, {"family": str(kind), "neighborhoods": where})
+    say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
     for note in _notes(given, kind, ridge, int(hoods.sizes.median())):
-        typer.echo(f"note: {note}")
-    typer.echo(f"\n{found.text(level)}\n")
-    typer.echo(words.confidence(found, given, level))
+        say(f"note: {note}")
+    say(f"\n{found.text(level)}\n")
+    say(words.confidence(found, given, level))
     for name, error in given.errors().items():
-        typer.echo(f"error of {name} against {given.truth_name}: {error:.4g} (root mean squared)")
-    typer.echo(f"\n{words.extremes(found, given, level)}")
-    if output is not None:
-        words.write(output, found, given, level, {"family": str(kind), "neighborhoods": where})
-        typer.echo(f"\nWrote {output}")
+        say(f"error of {name} against {given.truth_name}: {error:.4g} (root mean squared)")
+    say(f"\n{words.extremes(found, given, level)}")
+    if out is not None:
+        say(f"\nwritten: {out}")
 
 
 def _default_family(given: Predictions, ridge: float | None, depth: int | None) -> Family:

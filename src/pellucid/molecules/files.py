@@ -13,10 +13,7 @@ from rdkit import RDConfig
 from pellucid import datasets
 from pellucid.errors import InputError
 from pellucid.molecules.table import Molecules, collect, prepare
-from pellucid.tables import read_table, value_of
-
-SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
-"""Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
+from pellucid.tables import SMILES_NAMES, read_table, value_of
 
 
 def read(

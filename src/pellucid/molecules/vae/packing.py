@@ -16,9 +16,9 @@ import numpy as np
 from rdkit import rdBase
 
 from pellucid.errors import InputError
-from pellucid.molecules.files import SMILES_NAMES
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
+from pellucid.tables import SMILES_NAMES
 
 FORMAT = 2
 # The arrays of a corpus: their type, and the length of a row.

@@ -1,0 +1,303 @@
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import NearestNeighbors
+from sklearn.tree import DecisionTreeRegressor
+from typer.testing import CliRunner
+
+from pellucid import InputError
+from pellucid.cli import app
+from pellucid.molecules import nav17
+from pellucid.predictions import read_predictions
+
+SPEED, LOAD = (np.random.default_rng(seed).uniform(size=80) * unit for seed, unit in enumerate((10, 1000)))
+WAVE = np.sin(SPEED) + LOAD / 500
+
+
+def write(path, columns, separator=","):
+    with path.open("w", newline="") as stream:
+        csv.writer(stream, delimiter=separator).writerows([columns, *zip(*columns.values(), strict=True)])
+    return path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["audit", *map(str, arguments)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def rows_of(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def nearest(count):
+    x = np.stack([SPEED, LOAD], axis=1)
+    x = (x - x.mean(0)) / x.std(0)
+    return NearestNeighbors(n_neighbors=count).fit(x).kneighbors(x)[1]
+
+
+def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
+    columns = {"id": range(80), "speed": SPEED, "load": LOAD, "prediction": 2 + 3 * SPEED - 0.01 * LOAD}
+    result = run(write(tmp_path / "a.csv", columns), "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0
+    assert "all 80 witnesses are exact, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n" in result.stdout
+    assert "columns left out: id (a name)" in result.stdout
+    for row in rows_of(tmp_path / "out.csv"):
+        assert float(row["deviation"]) < 1e-20
+        assert float(row["intercept"]) == pytest.approx(2)
+        assert float(row["coefficient of speed"]) == pytest.approx(3)
+        assert float(row["coefficient of load"]) == pytest.approx(-0.01)
+
+
+def test_witnesses_are_those_of_a_loop_over_scikit_learn(tmp_path):
+    columns = {"speed": SPEED, "load": LOAD, "prediction": WAVE}
+    path = write(tmp_path / "a.csv", columns)
+    run(path, "--neighbors", 12, "-o", tmp_path / "out.csv")
+    x = np.stack([SPEED, LOAD], axis=1)
+    found = rows_of(tmp_path / "out.csv")
+    assert [int(row["row"]) for row in found] == list(range(2, 82))
+    for row, members in zip(found, nearest(12), strict=True):
+        model = LinearRegression().fit(x[members], WAVE[members])
+        assert float(row["intercept"]) == pytest.approx(model.intercept_, abs=1e-9)
+        assert float(row["coefficient of speed"]) == pytest.approx(model.coef_[0], abs=1e-9)
+        assert float(row["coefficient of load"]) == pytest.approx(model.coef_[1], abs=1e-9)
+        error = np.mean((model.predict(x[members]) - WAVE[members]) ** 2)
+        assert float(row["deviation"]) == pytest.approx(error)
+
+
+def test_a_ridge_treats_all_columns_alike_and_is_told_in_their_units(tmp_path):
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "prediction": WAVE})
+    run(path, "--neighbors", 12, "--ridge", 2, "-o", tmp_path / "out.json")
+    x = np.stack([SPEED, LOAD], axis=1)
+    scale = x.std(0)
+    for row, members in zip(json.loads((tmp_path / "out.json").read_text())["rows"], nearest(12), strict=True):
+        model = Ridge(2.0).fit((x[members] - x.mean(0)) / scale, WAVE[members])
+        np.testing.assert_allclose(np.ravel(row["witness"]["coefficients"]), model.coef_ / scale)
+
+
+def test_trees_find_a_step(tmp_path):
+    step = np.where(SPEED > 5, 1.0, 0.0)
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "f": step})
+    result = run(path, "--family", "tree", "--depth", 1, "--neighbors", 40, "-o", tmp_path / "out.json")
+    x = np.stack([SPEED, LOAD], axis=1)
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["audit"]["deviation"] == 0
+    assert content["outputs"] == ["f"]
+    splits = 0
+    for row, members in zip(content["rows"], nearest(40), strict=True):
+        tree = DecisionTreeRegressor(max_depth=1).fit(x[members], step[members]).tree_
+        nodes = row["witness"]["nodes"]
+        assert (nodes["feature"][0] < 0) == (tree.feature[0] < 0)
+        if tree.feature[0] >= 0:
+            splits += 1
+            assert nodes["feature"][0] == tree.feature[0] == 0
+            assert nodes["threshold"][0] == pytest.approx(tree.threshold[0])
+    assert splits > 20
+    assert "if speed <= " in result.stdout or "f = " in result.stdout
+
+
+def test_bounds_hold_at_points_that_the_witness_has_not_seen(tmp_path):
+    """With the level asked for: at the nearest row that is no member, a further point of the neighborhood's kind."""
+    generator = np.random.default_rng(5)
+    x = generator.uniform(size=(600, 2))
+    f = np.sin(5 * x[:, 0]) * x[:, 1]
+    path = write(tmp_path / "a.csv", {"a": x[:, 0], "b": x[:, 1], "prediction": f})
+    result = run(path, "--level", 0.8, "-o", tmp_path / "out.csv")
+    assert "with 80 % confidence a witness is within" in result.stdout
+    found = rows_of(tmp_path / "out.csv")
+    fresh = x + generator.normal(size=x.shape) * 0.02
+    truth = np.sin(5 * fresh[:, 0]) * fresh[:, 1]
+    names = ("intercept", "coefficient of a", "coefficient of b")
+    theta = np.array([[float(row[name]) for name in names] for row in found])
+    said = theta[:, 0] + (theta[:, 1:] * fresh).sum(1)
+    bounds = np.array([float(row["bound"]) for row in found])
+    assert (np.abs(said - truth) <= bounds).mean() >= 0.78
+
+
+def test_groups_are_neighborhoods(tmp_path):
+    site = np.where(np.arange(80) % 3, "north", "south")
+    f = np.where(site == "north", 2 * SPEED, LOAD)
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "site": site, "prediction": f})
+    result = run(path, "--groups", "site", "-o", tmp_path / "out.csv")
+    assert "2 neighborhoods: the rows of each group; linear witnesses" in result.stdout
+    for row, name, value in zip(rows_of(tmp_path / "out.csv"), site, f, strict=True):
+        assert row["group"] == name
+        assert float(row["prediction"]) == pytest.approx(value)
+        assert float(row["coefficient of speed"]) == pytest.approx(2 if name == "north" else 0, abs=1e-9)
+        assert float(row["coefficient of load"]) == pytest.approx(0 if name == "north" else 1, abs=1e-9)
+
+
+def test_constants_and_several_predictions(tmp_path):
+    columns = {"speed": SPEED, "load": LOAD, "prediction A": WAVE, "prediction B": -WAVE}
+    path = write(tmp_path / "a.csv", columns)
+    result = run(path, "--family", "constant", "--neighbors", 5, "-o", tmp_path / "out.csv")
+    assert "predictions: prediction A, prediction B" in result.stdout
+    for row, members in zip(rows_of(tmp_path / "out.csv"), nearest(5), strict=True):
+        assert float(row["prediction A: intercept"]) == pytest.approx(WAVE[members].mean())
+        assert float(row["prediction B: intercept"]) == pytest.approx(-WAVE[members].mean())
+
+
+def test_the_error_and_the_least_trustworthy_rows(tmp_path):
+    bent = np.where(np.abs(SPEED - 5) < 0.4, 30.0, SPEED)
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "measured": bent + 0.5, "prediction": bent})
+    result = run(path, "--truth", "measured", "-o", tmp_path / "out.json")
+    assert "error of prediction against measured: 0.5 (root mean squared)" in result.stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["features"] == ["speed"]
+    worst = max(content["rows"], key=lambda row: row["deviation"])
+    table = result.stdout.partition("least trustworthy:\n")[2].splitlines()
+    assert table[1].startswith(worst["place"] + " ")
+    assert f"around {worst['place']}: 15 members" in result.stdout.partition("the worst:")[2]
+
+
+def test_molecules_are_judged_by_their_substructures(tmp_path):
+    series = nav17().select(range(60))
+    f = [float("S(=O)(=O)Nc1nccs1" in text or "c1nccs1" in text) for text in series.smiles]
+    columns = {"smiles": [*series.smiles, "none such"], "name": ["m"] * 61, "prediction": [*f, 1.0]}
+    path = write(tmp_path / "a.csv", columns)
+    result = run(path, "-o", tmp_path / "out.json")
+    assert "features: 2048 bits of fingerprints" in result.stdout
+    assert "rows left out: 1 (row 62: 'none such': not a valid SMILES)" in result.stdout
+    assert "molecules with a Tanimoto similarity above 0.6; tree witnesses" in result.stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    from rdkit import Chem, DataStructs
+    from rdkit.Chem import rdFingerprintGenerator
+
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    prints = [generator.GetFingerprint(Chem.MolFromSmiles(text)) for text in series.smiles]
+    for i, row in enumerate(content["rows"]):
+        similar = DataStructs.BulkTanimotoSimilarity(prints[i], prints)
+        assert row["witness"]["size"] == sum(value > 0.6 for value in similar)
+    used = {bit for row in content["rows"] for bit in row["witness"]["nodes"]["feature"]} - {-1}
+    assert {int(bit) for bit in content["substructures"]} == used
+    assert run(path, "--family", "linear").exit_code == 2
+
+
+def test_what_predict_writes_is_understood(tmp_path):
+    columns = {
+        "smiles": nav17().smiles[:20],
+        "activity": np.arange(20) ** 0.5,
+        "predicted: activity": np.arange(20) ** 0.4,
+        "tree: activity": np.arange(20) ** 0.3,
+        "bound 90 %: activity": np.arange(20) ** 0.2,
+        "members": [3, 4] * 10,
+    }
+    given = read_predictions(write(tmp_path / "a.csv", columns))
+    assert given.outputs == ("predicted: activity",)
+    assert given.smiles is not None
+    assert len(given.features) == 2048
+    reasons = dict(given.left_out)
+    assert reasons["tree: activity"] == reasons["members"] == "comes with the predictions"
+    assert reasons["activity"].startswith("looks like measured values")
+
+
+def test_semicolons_decimal_commas_tabs_and_blanks(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b;prediction\n1,5;2;3,25\n2;NA;1\n\n3;4;5\n4;2;NaN\n7;1;2\n")
+    given = read_predictions(tmp_path / "a.csv")
+    np.testing.assert_array_equal(given.x, [[1.5, 2], [3, 4], [7, 1]])
+    np.testing.assert_array_equal(given.f, [[3.25], [5], [2]])
+    assert given.rows == (2, 5, 7)
+    assert given.skipped == ((3, "'b' is blank"), (6, "'prediction' is blank"))
+    path = write(tmp_path / "b.csv", {"a": [1, 5, 2], "prediction": [1, 2, 3]}, separator="\t")
+    np.testing.assert_array_equal(read_predictions(path).x, [[1], [5], [2]])
+
+
+def test_columns_that_are_no_features_are_told(tmp_path):
+    columns = {
+        "sample_id": [7, 3, 9, 1],
+        "no": [1, 2, 3, 4],
+        "time": [10, 11, 12, 13],
+        "site": list("abca"),
+        "batch": [1] * 4,
+        "empty": [""] * 4,
+        "y_true": [1, 2, 3, 5],
+        "speed": [1, 5, 2, 2],
+        "y_pred": [3, 4, 1, 0],
+    }
+    path = write(tmp_path / "a.csv", columns)
+    given = read_predictions(path)
+    assert given.features == ("speed",)
+    assert dict(given.left_out) == {
+        "sample_id": "a name",
+        "no": "a name",
+        "time": "numbers the rows",
+        "site": "'a' in row 2 is no number",
+        "batch": "always the same",
+        "empty": "blank",
+        "y_true": "looks like measured values; say so with `truth=`, or ask for it with `features=`",
+    }
+    assert read_predictions(path, features=["time", "y_true"]).features == ("time", "y_true")
+    assert read_predictions(path, truth="y_true").errors() == {"y_pred": pytest.approx(np.sqrt(37 / 4))}
+    # A numbering is better than nothing; coordinates are no measured values.
+    assert read_predictions(write(tmp_path / "b.csv", {"t": [1, 2, 3], "f": [1, 0, 2]})).features == ("t",)
+    coordinates = {"x": [1, 4, 3], "y": [3, 9, 4], "prediction": [1, 0, 2]}
+    assert read_predictions(write(tmp_path / "c.csv", coordinates)).features == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", {}, "must have a line of names and at least one row. Got 0 lines"),
+        ("a,prediction\n1,2\n", {}, "must have features beside the predictions.*Got a .always the same"),
+        ("a,prediction\n1,2\n4,3\n", {}, "must have at least 3 complete rows. Got 2 of 2; add some"),
+        ("a,prediction\n1,2\n,3\n5,\n9,1\n", {}, "Got 2 of 4; row 3: 'a' is blank; leave out columns with blanks"),
+        ("a,prediction\n1,high\n5,low\n2,3\n", {}, "Column 'prediction'.*finite numbers. Got 'high' in row 2"),
+        ("a,prediction\n1,inf\n5,3\n2,3\n", {}, "Got 'inf' in row 2"),
+        ("a,b\n1,2\n5,3\n", {}, "must have a column of predictions.*Got a, b; say which one it is with `prediction=`"),
+        ("a,a,f\n1,2,1\n5,3,1\n", {}, "must have its own name. Got 'a' twice"),
+        (
+            "a,f\n1,2\n5,3\n",
+            {"features": ["b"]},
+            "`features=` must be a column of a.csv. Got 'b'; its columns are a, f",
+        ),
+        ("a,f\n1,2\n5,3\n", {"features": ["f"]}, "must be one thing. Got 'f' twice"),
+        ("a,y,f\n1,,2\n5,,3\n3,,1\n", {"truth": "y"}, "must hold measured values. Got 'y', which is blank"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, text, options, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_predictions(tmp_path / "a.csv", **options)
+
+
+def test_too_few_members_for_a_linear_witness_are_told(tmp_path):
+    columns = {f"x{a}": np.random.default_rng(a).normal(size=60) for a in range(9)}
+    path = write(tmp_path / "a.csv", {**columns, "prediction": np.prod(list(columns.values()), axis=0)})
+    assert "the 20 nearest rows" in run(path).stdout
+    assert "10 members determine a linear function of 9 features" in run(path, "--neighbors", 10).stdout
+    assert "note:" not in run(path, "--neighbors", 10, "--ridge", 1).stdout
+
+
+def test_names_are_never_markup(tmp_path):
+    path = write(tmp_path / "a.csv", {"[red]a[/]": SPEED, "prediction": WAVE, "<u>load": LOAD})
+    result = run(path, "-o", tmp_path / "out.html")
+    assert "features: [red]a[/], <u>load" in result.stdout
+    page = (tmp_path / "out.html").read_text()
+    assert "[red]a[/]" in page
+    assert "<u>load" not in page
+    assert "&lt;u&gt;load" in page
+
+
+def test_exit_codes(tmp_path):
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "prediction": WAVE})
+
+    def call(*arguments):
+        command = [sys.executable, "-m", "pellucid.cli", "audit", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+    missing = call(tmp_path / "b.csv")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.startswith("pellucid: The table must be a CSV file. Got ")
+    assert missing.stderr.count("\n") == 1
+    unwritable = call(path, "-o", tmp_path / "nowhere" / "a.json")
+    assert unwritable.returncode == 1
+    assert "No such file or directory" in unwritable.stderr
+    assert "Traceback" not in unwritable.stderr
+    for wrong in (["-o", "a.pdf"], ["--level", 2], ["--ridge", 1, "--family", "tree"], ["--depth", 2, "--ridge", 1]):
+        assert run(path, *wrong).exit_code == 2
