@@ -26,8 +26,8 @@ _MARGIN = 6
 _LEAST = {"molecule": (260, 170), "substructure": (120, 80)}
 # Elements with a color of their own; the others are written in that of the text.
 _COLORED = frozenset(["N", "O", "S", "F", "Cl", "Br", "I", "P"])
-# Widths of their letters in the usual fonts, in units of the size.
-_WIDTHS = {"N": 0.72, "O": 0.78, "S": 0.67, "F": 0.61, "Cl": 0.94, "Br": 1.0, "I": 0.28, "P": 0.67, "H": 0.72}
+# Widths of letters in the usual fonts, in units of the size.
+_WIDTHS = {"O": 0.78, "F": 0.61, "I": 0.28, "l": 0.22, "i": 0.22, "r": 0.33, "e": 0.56, "a": 0.56}
 _LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
@@ -179,9 +179,11 @@ def _label(symbol: str, place: tuple[float, float], letters: list[_Letter]) -> s
     middle = min(rows, key=lambda row: abs(row - place[1] - 0.5 * _LETTER))
     result = ""
     for row, items in rows.items():
-        text = "".join(t for _, t in sorted(items, key=lambda item: item[0]))
-        left = row == middle and not text.startswith(symbol)
-        half = _WIDTHS.get(symbol if row == middle else "H", 0.7) * _LETTER / 2
+        items.sort()
+        text = "".join(t for _, t in items)
+        # RDKit centers the first letter on the atom, or the last one where the bonds are at its right.
+        left = abs(items[0][0] + 0.3 * _LETTER - place[0]) > abs(items[-1][0] + 0.2 * _LETTER - place[0])
+        half = _WIDTHS.get(text[-1 if left else 0], 0.7) * _LETTER / 2
         x, y = round(place[0] + (half if left else -half)), round(place[1] + 0.36 * _LETTER + row - middle)
         names = " ".join([symbol] * (symbol in _COLORED) + ["e"] * left)
         result += f'<text{_class(names)} x="{x}" y="{y}">{escape(text)}</text>'

@@ -33,6 +33,24 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     path : of the HTML file.
     """
     require_kind(summary, "molecules")
+    return _write(summary, path)
+
+
+def write_explanations(explanations: Sequence[Explanation], path: str | Path, *, title: str = "Explanations") -> Path:
+    """Write several explanations as one HTML file: the gallery alone.
+
+    Parameters
+    ----------
+    explanations : of one model.
+    path : of the HTML file.
+    title : of the page.
+    """
+    items = [{"explanation": e.to_dict(), "place": f"molecule {i + 1}"} for i, e in enumerate(explanations)]
+    targets = list(explanations[0].targets) if explanations else []
+    return _write({"kind": "molecules", "title": title, "targets": targets, "explanations": items}, path)
+
+
+def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     pictures = Pictures()
     contents = summary.get("explanations") or []
     explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
@@ -71,6 +89,7 @@ def _item(
     item: Mapping[str, Any], explanation: Explanation, place: int, places: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
+    bare = not item.get("measured")
     measured = item.get("measured") or [None] * len(explanation.targets)
     view = _view(explanation, pictures, measured)
     known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
@@ -82,7 +101,7 @@ def _item(
         # For every target the number to sort by and the text to show.
         "sort": {
             "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), places, strict=True)],
-            "measured": [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
+            "measured": [] if bare else [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
             "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
             "bound": [] if explanation.bound is None else [(v, number(v, 2)) for v in explanation.bound.tolist()],
             "similarity": [(max(known, default=None), "")] * len(measured),

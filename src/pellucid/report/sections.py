@@ -113,7 +113,8 @@ def trust(content: Mapping[str, Any] | None, outputs: Sequence[str]) -> dict[str
 def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names and values as text; settings within settings are told one by one."""
     rows: list[tuple[str, str]] = []
-    for name, value in content.items():
+    for key, value in content.items():
+        name = str(key).replace("_", " ")
         if isinstance(value, Mapping):
             rows += [(f"{name}: {inner}", text) for inner, text in settings(value)]
         elif isinstance(value, float):

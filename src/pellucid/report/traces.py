@@ -88,9 +88,8 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
         parts.append(row.format(left - 7, (i + 0.5) * _ROW + 4, text, name))
     cells = []
     for shade in range(-SHADES, SHADES + 1):
-        places = np.argwhere(shades == shade)
-        if shade and len(places):
-            path = "".join(f"M{h} {i}h1v1h-1z" for i, h in places.tolist())
+        path = "".join(f"M{h} {i}h{n}v1h-{n}z" for i, h, n in _runs(shades == shade))
+        if shade and path:
             cells.append(Markup('<path class="s{}" d="{}"/>').format(shade, path))
     scale = Markup('<g transform="translate({:.1f} 0) scale({:.3f} {:g})">{}</g>')
     parts.append(scale.format(left, cell, _ROW, Markup("").join(cells)))
@@ -109,6 +108,14 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
     return Markup('<svg class="pl-chart heat" viewBox="0 0 {:g} {:g}" role="img" aria-label="{}">{}</svg>').format(
         frame_width, bottom + 38, label, Markup("").join(parts)
     )
+
+
+def _runs(marked: np.ndarray) -> list[tuple[int, int, int]]:
+    """Of the marked cells in a table: row, first column and number of those side by side."""
+    padded = np.pad(marked.astype(int), ((0, 0), (1, 1)))
+    steps = np.diff(padded, axis=1)
+    begins, ends = np.argwhere(steps == 1).tolist(), np.argwhere(steps == -1).tolist()
+    return [(row, begin, end - begin) for (row, begin), (_, end) in zip(begins, ends, strict=True)]
 
 
 def scale_of(limit: float) -> Markup:

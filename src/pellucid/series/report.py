@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Values of the context before a forecast, channels and parameters that a page shows.
 _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
+# Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
+_PANELS = 60
 _ORDER = {"least": 0, "most": 1}
 
 
@@ -32,7 +34,8 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     path : of the HTML file.
     """
     require_kind(summary, "series")
-    contents = sorted(summary.get("explanations") or [], key=lambda item: _ORDER.get(item.get("rank"), 2))
+    given = sorted(summary.get("explanations") or [], key=lambda item: _ORDER.get(item.get("rank"), 2))
+    contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
     explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
     items = [
         {
@@ -45,7 +48,13 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     laws = [[_laws(e, k) for k in range(min(_CHANNELS, len(e.channels)))] for e in explanations]
     channels = list(summary.get("channels") or (explanations[0].channels if explanations else []))
     return write_page(
-        path, "series.html", **common(summary), channels=channels[:_CHANNELS], items=items, laws=embed(laws)
+        path,
+        "series.html",
+        **common(summary),
+        channels=channels[:_CHANNELS],
+        items=items,
+        left=len(given) - len(items),
+        laws=embed(laws),
     )
 
 

@@ -1,0 +1,329 @@
+"""The pages in a real browser: what people see, click and type."""
+
+import copy
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+
+import pellucid as pl
+from pellucid.molecules import Explanation
+from pellucid.molecules import report as molecules_report
+from pellucid.report import write_audit
+from pellucid.series import report as series_report
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromedriver")
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1200,900",
+)  # fmt: skip
+BAD = ("<img src=x onerror=alert(1)>", "</script><script>window.bad=1</script>")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(molecules, series, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    x = torch.rand(60, 2, generator=torch.Generator().manual_seed(0))
+    audit = pl.audit(torch.sin(4 * x[:, 0]) + x[:, 1], x, pl.nearest(x, k=10), pl.TreeFamily(depth=2))
+    one = Explanation.from_dict(molecules["explanations"][0]["explanation"])
+    one.to_html(folder / "one.html")
+    return {
+        "molecules": molecules_report.write(molecules, folder / "molecules.html"),
+        "series": series_report.write(series, folder / "series.html"),
+        "audit": write_audit(audit, folder / "audit.html", title="forest.csv"),
+        "one": folder / "one.html",
+    }
+
+
+@pytest.fixture
+def show(browser, pages):
+    """Open a page with a size and a color scheme, and forget what happened before."""
+
+    def go(page, *, width=1200, scheme="light", media="screen"):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        browser.get("about:blank")
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        browser.get(pages.get(page, page).as_uri())
+        return browser
+
+    yield go
+    from selenium.common.exceptions import NoAlertPresentException
+
+    with suppress(NoAlertPresentException):
+        browser.switch_to.alert.dismiss()
+
+
+def elements(browser, selector):
+    from selenium.webdriver.common.by import By
+
+    return browser.find_elements(By.CSS_SELECTOR, selector)
+
+
+def element(browser, selector):
+    return elements(browser, selector)[0]
+
+
+def shown(browser, selector):
+    return [found for found in elements(browser, selector) if found.is_displayed()]
+
+
+def press(browser, *keys):
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def choose(browser, selector, text):
+    from selenium.webdriver.support.ui import Select
+
+    Select(element(browser, selector)).select_by_visible_text(text)
+
+
+def requests(browser):
+    import json
+
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    return [url for url in sent if not url.startswith(("data:", "about:"))]
+
+
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_open_without_errors_and_without_a_network(show, pages, page, scheme):
+    browser = show(page, scheme=scheme)
+    assert browser.get_log("browser") == []
+    assert requests(browser) == [pages[page].as_uri()]
+    assert browser.execute_script("return document.querySelector('h1').innerText")
+    # Dark is dark and light is light, letters stand out from both.
+    color, ground = (
+        browser.execute_script(f"return getComputedStyle(document.body).{name}")
+        for name in ("color", "backgroundColor")
+    )
+    brightness = {name: sum(int(v) for v in value[4:-1].split(",")) / 3 for name, value in
+                  (("color", color), ("ground", ground))}  # fmt: skip
+    assert (brightness["ground"] > 230) if scheme == "light" else (brightness["ground"] < 40)
+    assert abs(brightness["ground"] - brightness["color"]) > 180
+
+
+# WCAG's contrast of every piece of text with what lies under it; those below 4.5.
+CONTRASTS = """
+const parse = (text) => {
+  const c = text.match(/[\\d.]+/g).map(Number), unit = text.startsWith('color(') ? 255 : 1;
+  return [c[0] * unit, c[1] * unit, c[2] * unit, c.length < 4 ? 1 : c[3]];
+};
+const over = (top, under) => under.map((v, i) => top[i] * top[3] + v * (1 - top[3]));
+const linear = (v) => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+const light = (c) => .2126 * linear(c[0] / 255) + .7152 * linear(c[1] / 255) + .0722 * linear(c[2] / 255);
+const up = (e) => e ? [...up(e.parentElement), e] : [];
+const low = [];
+for (const e of document.querySelectorAll('body *')) {
+  const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+  if (!own || !e.checkVisibility() || e.closest('svg, script, style, .skip')) continue;
+  const styles = up(e).map((a) => getComputedStyle(a));
+  const under = styles.reduce((c, style) => over(parse(style.backgroundColor), c), [255, 255, 255]);
+  const color = parse(styles.at(-1).color);
+  color[3] *= styles.reduce((o, style) => o * Number(style.opacity), 1);
+  const [a, b] = [light(over(color, under)), light(under)].sort((x, y) => y - x);
+  if ((a + .05) / (b + .05) < 4.5) low.push([e.className, e.textContent.slice(0, 20), (a + .05) / (b + .05)]);
+}
+return low;
+"""
+
+
+@pytest.mark.parametrize("page", ["molecules", "series", "audit"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(show, page, scheme):
+    browser = show(page, scheme=scheme)
+    if page == "molecules":
+        element(browser, "#cards .open").click()
+    assert browser.execute_script(CONTRASTS) == []
+
+
+def test_searching_leaves_what_was_asked_for(show, molecules):
+    browser = show("molecules")
+    total = len(molecules["explanations"])
+    count = element(browser, "#count")
+    assert count.text == f"{total} of {total} shown"
+    assert count.get_attribute("aria-live") == "polite"
+    box = element(browser, "#search")
+    box.send_keys("test MOLECULE 11")
+    assert [card.text.splitlines()[0] for card in shown(browser, "#cards .card")] == ["test molecule 11"]
+    assert count.text == f"1 of {total} shown"
+    box.clear()
+    smiles = molecules["explanations"][0]["explanation"]["smiles"]
+    box.send_keys(smiles)
+    expected = [i for i in molecules["explanations"] if smiles.lower() in i["explanation"]["smiles"].lower()]
+    assert len(shown(browser, "#cards .card")) == len(expected)
+    box.clear()
+    box.send_keys("nothing like it")
+    assert count.text == f"0 of {total} shown"
+    assert shown(browser, "#cards .card") == []
+
+
+def test_sorting_by_every_number(show, molecules):
+    browser = show("molecules")
+    items = {item["place"]: item for item in molecules["explanations"]}
+
+    def order():
+        return [items[card.text.splitlines()[0]] for card in elements(browser, "#cards .card")]
+
+    def rising(values):
+        return all(a <= b + 1e-5 for a, b in pairwise(values))
+
+    assert rising([-item["explanation"]["deviation"][0] for item in order()])
+    for text, value in (
+        ("deviation, smallest first", lambda item: item["explanation"]["deviation"][0]),
+        ("bound, smallest first", lambda item: item["explanation"]["bound"][0]),
+        ("prediction, highest first", lambda item: -item["explanation"]["prediction"][0]),
+        ("prediction, lowest first", lambda item: item["explanation"]["prediction"][0]),
+        ("measured, highest first", lambda item: -item["measured"][0]),
+        (
+            "similarity to known molecules, highest first",
+            lambda item: -max((m["similarity"] for m in item["explanation"]["members"][1:]), default=-1),
+        ),
+    ):
+        choose(browser, "#sort", text)
+        assert rising([value(item) for item in order()]), text
+
+
+def test_a_molecule_opens_by_mouse_and_gives_the_focus_back(show, molecules):
+    browser = show("molecules")
+    card = element(browser, "#cards .card")
+    place = card.text.splitlines()[0]
+    card.click()  # anywhere on it
+    (dialog,) = shown(browser, "dialog")
+    assert dialog.text.splitlines()[0] == place
+    content = next(item for item in molecules["explanations"] if item["place"] == place)["explanation"]
+    assert content["smiles"] in dialog.text
+    assert dialog.text.count("this molecule") == 1
+    for picture in elements(dialog, ".tree .pl-substructure"):
+        assert picture.rect["width"] > 60
+    element(dialog, ".close").click()
+    assert shown(browser, "dialog") == []
+    assert browser.execute_script("return document.activeElement.innerText") == place
+
+
+@pytest.mark.parametrize("key", ["\ue007", " "], ids=["enter", "space"])
+def test_a_molecule_opens_by_keyboard_and_escape_closes_it(show, key):
+    browser = show("molecules")
+    browser.execute_script("document.querySelector('#sort').focus()")
+    press(browser, "\ue004")  # tab, to the first card
+    active = "return document.activeElement"
+    place = browser.execute_script(active).text
+    assert place == element(browser, "#cards .open").text
+    ring = browser.execute_script("return getComputedStyle(document.activeElement, '::after').outlineStyle")
+    assert ring == "solid"
+    press(browser, key)
+    (dialog,) = shown(browser, "dialog")
+    assert browser.execute_script("return document.querySelector('dialog[open]').contains(document.activeElement)")
+    assert dialog.get_attribute("aria-labelledby") in [h.get_attribute("id") for h in elements(dialog, "h2")]
+    press(browser, "\ue00c")  # escape
+    assert shown(browser, "dialog") == []
+    assert browser.execute_script(active).text == place
+
+
+def test_the_first_tab_skips_to_the_content(show):
+    browser = show("molecules")
+    press(browser, "\ue004")
+    skip = browser.execute_script("return document.activeElement")
+    assert skip.text == "Skip to the content"
+    assert skip.rect["x"] >= 0
+    press(browser, "\ue007")
+    assert browser.execute_script("return document.activeElement.id") == "main"
+
+
+def test_a_channel_and_a_step_are_chosen(show, series):
+    browser = show("series")
+    assert browser.get_log("browser") == []
+    names = series["channels"]
+    choose(browser, "#channel", names[2])
+    panels = shown(browser, ".panel")
+    assert [panel.get_attribute("data-channel") for panel in panels] == ["2"] * len(series["explanations"])
+    slider, law = element(browser, ".item input"), element(panels[0], "code")
+    first = law.text
+    assert first.startswith(f"{names[2]}[t+1] = ")
+    slider.send_keys("\ue014\ue014")  # two steps on
+    assert element(panels[0], ".step").text == "3"
+    assert law.text.startswith(f"{names[2]}[t+1] = ")
+    assert law.text != first
+    least = next(item for item in series["explanations"] if item["rank"] == "least")
+    assert element(browser, ".item h3").text.startswith(least["place"])
+    choose(browser, "#which", "the most trustworthy")
+    assert element(browser, "#count").text == f"1 of {len(series['explanations'])} shown"
+
+
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one"])
+def test_nothing_overflows_a_telephone(show, page):
+    browser = show(page, width=360)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+    if page == "molecules":
+        browser.execute_script("document.querySelector('#cards .open').click()")
+        sizes = "const d = document.querySelector('dialog[open]'); return [d.scrollWidth, d.clientWidth]"
+        wide, room = browser.execute_script(sizes)
+        assert wide <= room <= 360
+
+
+def reasons(browser):
+    cells = "[...document.querySelectorAll('details td:last-child')]"
+    return browser.execute_script(f"return {cells}.filter((e) => e.checkVisibility()).map((e) => e.textContent)")
+
+
+@pytest.mark.parametrize("page", ["molecules", "series", "audit"])
+def test_paper_shows_everything_and_no_controls(show, page):
+    assert reasons(show(page)) == []
+    browser = show(page, media="print", scheme="dark")
+    assert shown(browser, ".controls, .sections, .skip, .opens, .steps, .close") == []
+    ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    if page != "audit":
+        assert reasons(browser)[0] == "ring is not closed"
+    if page == "molecules":
+        assert len(shown(browser, "dialog")) == len(elements(browser, "dialog.printed")) == 6
+        assert all(tree.is_displayed() for tree in elements(browser, "dialog.printed .tree"))
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_names_inject_nothing(show, molecules, series, bad, tmp_path):
+    content = copy.deepcopy(molecules) | {"title": bad, "targets": [bad]}
+    content["data"] |= {"source": bad, "left_out": [[1, bad, bad]]}
+    for item in content["explanations"]:
+        explanation = Explanation.from_dict(item["explanation"])
+        item |= {"place": bad, "explanation": replace(explanation, targets=(bad,)).to_dict()}
+    sequence = copy.deepcopy(series) | {"title": bad, "channels": [bad, *series["channels"][1:]]}
+    for item in sequence["explanations"]:
+        item |= {"place": bad}
+        item["explanation"]["channels"][0] = bad
+    for write, summary in ((molecules_report.write, content), (series_report.write, sequence)):
+        browser = show(write(summary, tmp_path / "report.html"))
+        assert browser.get_log("browser") == []
+        assert browser.execute_script("return window.bad") is None
+        assert elements(browser, "img") == []
+        assert element(browser, "h1").text == bad
+        assert len(requests(browser)) == 1
+    assert elements(browser, "#channel option")[0].text == bad
+    assert element(browser, ".panel code").text.startswith(f"{bad}[t+1] = ")

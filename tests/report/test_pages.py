@@ -1,0 +1,270 @@
+import base64
+import copy
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+import pellucid as pl
+from pellucid import InputError
+from pellucid.molecules import Explanation
+from pellucid.molecules import report as molecules_report
+from pellucid.report import embed, write_audit
+from pellucid.report.sections import scores, trust_sentence
+from pellucid.series import Explanation as SeriesExplanation
+from pellucid.series import report as series_report
+
+VOID = {"meta", "link", "input", "use", "path", "rect", "circle", "polyline", "polygon", "br", "img"}
+MARKUP = ("<img src=x onerror=alert(1)>", "</script><script>window.bad=1</script>")
+
+
+class Page(HTMLParser):
+    """A page as a browser sees it: elements, their text, and whether every one is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.text = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == [], f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def of(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+def page_of(write, summary, folder):
+    path = write(summary, folder / "report.html")
+    return Page(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def audited():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(60, 2, generator=generator)
+    f = torch.sin(4 * x[:, 0]) + x[:, 1]
+    return pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily())
+
+
+def test_pages_are_whole_and_headings_are_in_order(molecules, series, audited, tmp_path):
+    write_audit(audited, tmp_path / "audit.html", title="audit")
+    audit = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))
+    for page in (
+        page_of(molecules_report.write, molecules, tmp_path),
+        page_of(series_report.write, series, tmp_path),
+        audit,
+    ):
+        levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(b <= a + 1 for a, b in pairwise(levels))
+        assert page.of("html") == [{"lang": "en"}]
+        assert len(page.of("main")) == 1
+        assert page.of("a")[0]["href"] == "#main"
+        identities = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+        assert len(identities) == len(set(identities))
+        links = [attrs["href"][1:] for attrs in page.of("a") + page.of("use")]
+        assert set(links) <= set(identities)
+        for attrs in page.of("svg"):
+            assert "aria-label" in attrs or attrs.get("aria-hidden") == "true"
+
+
+@pytest.mark.parametrize("bad", MARKUP)
+def test_names_of_users_are_never_markup(molecules, series, audited, bad, tmp_path):
+    def poisoned(summary):
+        content = copy.deepcopy(summary)
+        content |= {"title": bad, "deviation_unit": bad, "settings": {bad: bad}, "versions": {bad: bad}}
+        content["data"] |= {"source": bad, "description": bad, "left_out": [[1, bad, bad]], "parts": {bad: 3}}
+        content["measures"][0] |= {"title": bad, "about": bad}
+        content["trade_off"] |= {"loss": bad, "deviation": bad}
+        for item in content["explanations"]:
+            item["place"] = bad
+        return content
+
+    content = poisoned(molecules)
+    content["targets"] = [bad]
+    for item in content["explanations"]:
+        explanation = Explanation.from_dict(item["explanation"])
+        item["explanation"] = replace(explanation, targets=(bad,)).to_dict()
+    channels = (bad, *series["channels"][1:])
+    sequence = poisoned(series) | {"channels": list(channels)}
+    for item in sequence["explanations"]:
+        item["explanation"]["channels"] = list(channels)
+    write_audit(audited, tmp_path / "audit.html", title=bad, names=[bad] * 60)
+    named = replace(audited, witnesses=audited.witnesses.named([bad, "b"], [bad]))
+    write_audit(named, tmp_path / "named.html")
+    pages = [page_of(molecules_report.write, content, tmp_path), page_of(series_report.write, sequence, tmp_path)]
+    pages += [Page((tmp_path / name).read_text(encoding="utf-8")) for name in ("audit.html", "named.html")]
+    for page in pages:
+        assert page.of("img") == []
+        assert len(page.of("script")) <= 2
+        assert " ".join(bad.split()) in page.words
+        assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+
+
+def test_embedded_data_cannot_end_their_element():
+    data = {"a": "</script><!--", "b": ["<", "&", "\u2028", 0.5, None]}
+    text = str(embed(data))
+    assert not re.search("[<>&\u2028]", text)
+    assert json.loads(text) == data
+
+
+def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
+    text = molecules_report.write(molecules, tmp_path / "report.html").read_text(encoding="utf-8")
+    (script,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}" in text or f"script-src 'sha256-{digest}'" in text
+    assert "default-src 'none'" in text
+    assert not re.search(r"https?://", text)
+
+
+def test_sections_without_data_are_left_out(molecules, tmp_path):
+    every = page_of(molecules_report.write, molecules, tmp_path)
+    bare = {"kind": "molecules", "title": "bare", "explanations": [], "targets": ["a"]}
+    few = page_of(molecules_report.write, bare, tmp_path)
+    sections = {attrs["id"] for attrs in every.of("section")}
+    assert sections == {"scores", "deviations", "cost", "trust", "extremes", "gallery", "made"}
+    assert few.of("section") == []
+    alone = copy.deepcopy(molecules) | {"trade_off": None, "trust": None}
+    del alone["models"]["GAME"], alone["deviations"]["GAME"]
+    deep = page_of(molecules_report.write, alone, tmp_path)
+    assert {attrs["id"] for attrs in deep.of("section")} == sections - {"cost", "trust"}
+    assert "GAME" not in deep.words
+
+
+def test_the_better_model_of_each_measure_is_marked(molecules):
+    rows = {row["title"]: row for row in scores(molecules)}
+    assert rows["RMSE"]["winners"] == ["DEEP"]
+    assert rows["Deviation"]["winners"] == ["GAME"]
+    assert rows["Explained"]["winners"] == ["GAME"]
+    assert rows["Variation"]["winners"] == []
+    assert rows["Deviation"]["change"] == "\u221220.6\u00a0%"
+
+
+def test_trust_is_told_wherever_it_is_known():
+    words = {"witness": "the tree", "where": "a similar molecule that it was not fitted to"}
+    assert trust_sentence("0.41", 0.9, 98, "", **words) == (
+        "With 90\u00a0% confidence the tree is within 0.41 of the network at a similar molecule that it was not fitted "
+        "to (calibrated on 98 held-out neighborhoods)."
+    )
+    assert trust_sentence(None, 0.9, 0, "it is not known: see `here`", **words) == "It is not known: see here."
+
+
+def test_a_molecule_alone(molecules, tmp_path):
+    content = molecules["explanations"][0]["explanation"]
+    explanation = Explanation.from_dict(content)
+    explanation.to_html(tmp_path / "one.html")
+    page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
+    fragment = Page(explanation._repr_html_())
+    for found in (page, fragment):
+        assert explanation.smiles in found.words
+        assert found.words.count("this molecule") >= 1
+        assert "confidence the tree is within" in found.words
+        assert found.of("script") == []
+        leaves = [text for text in found.text if re.fullmatch(r"\d+ members?", text)]
+        sizes = explanation.witness.nodes["size"][explanation.witness.nodes["feature"] < 0]
+        assert sorted(int(text.split()[0]) for text in leaves) == sorted(sizes.tolist())
+    unknown = replace(explanation, bound=None, calibrated=0)
+    assert "is not known" in Page(unknown._repr_html_()).words
+
+
+def test_the_way_of_the_molecule_is_marked(molecules):
+    for item in molecules["explanations"]:
+        explanation = Explanation.from_dict(item["explanation"])
+        tree = re.search(r'<div class="tree">.*?<p class="key">', explanation._repr_html_(), flags=re.DOTALL)[0]
+        assert len(re.findall(r'<li class="on', tree)) == len(explanation.path) - 1
+        assert tree.count('class="here"') == 1
+
+
+def test_several_molecules_of_several_targets(molecules, tmp_path):
+    explanations = []
+    for item in molecules["explanations"][:3]:
+        e = Explanation.from_dict(item["explanation"])
+        nodes = e.witness.nodes | {"value": np.repeat(e.witness.nodes["value"], 2, axis=1)}
+        twice = {name: np.repeat(getattr(e, name), 2) for name in ("prediction", "deviation", "local_auc", "bound")}
+        members = tuple(m._replace(prediction=np.repeat(m.prediction, 2), witness=np.repeat(m.witness, 2))
+                        for m in e.members)  # fmt: skip
+        tree = replace(e.witness, nodes=nodes, output_names=["a", "b"])
+        explanations.append(replace(e, targets=("a", "b"), witness=tree, members=members, **twice))
+    path = molecules_report.write_explanations(explanations, tmp_path / "some.html", title="some.csv")
+    page = Page(path.read_text(encoding="utf-8"))
+    assert [attrs["id"] for attrs in page.of("section")] == ["gallery"]
+    assert [attrs for attrs in page.of("select") if attrs["id"] == "target"]
+    assert len(page.of("dialog")) == 3
+    assert "within the bound of each target" in page.words
+
+
+def test_a_forecast_alone(series, tmp_path):
+    explanation = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    explanation.to_html(tmp_path / "one.html")
+    page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
+    fragment = Page(explanation._repr_html_())
+    for found in (page, fragment):
+        assert found.of("script") == []
+        assert [text for text in found.text if text in explanation.channels] == list(explanation.channels)
+        assert "confidence the law of a step is within" in found.words
+    assert explanation._repr_svg_().lstrip().startswith("<?xml")
+
+
+def test_the_law_of_a_step_reads_as_the_explanation_prints_it(series):
+    explanation = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    for k in range(len(explanation.channels)):
+        for h, law in enumerate(series_report._laws(explanation, k)):
+            expected = replace(explanation[h], digits=4).text().splitlines()[k]
+            assert law.replace("\u2212", "-") == expected
+
+
+def test_an_audit_names_its_extremes(audited, tmp_path):
+    names = [f"row {i}" for i in range(60)]
+    audited.to_html(tmp_path / "audit.html", title="forest", names=names)
+    page = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))
+    shown = re.findall(r"\brow (\d+)\b", page.words)
+    order = audited.worst(60)
+    assert [int(i) for i in shown] == [*order[:5], *order[::-1][:5]]
+    assert audited.witnesses[order[0]].text() in "".join(page.text)
+    assert "confidence a witness is within" in page.words
+    assert "confidence a witness is within" in Page(audited._repr_html_()).words
+    with pytest.raises(InputError, match="a name for each of the 60 neighborhoods. Got 2"):
+        write_audit(audited, tmp_path / "audit.html", names=["a", "b"])
+
+
+def test_what_is_no_summary_is_refused(series, tmp_path):
+    with pytest.raises(InputError, match="kind 'molecules'. Got 'series'; read the summary.json"):
+        molecules_report.write(series, tmp_path / "report.html")
+    with pytest.raises(InputError, match="kind 'series'. Got 'list'"):
+        series_report.write([], tmp_path / "report.html")
+    with pytest.raises(InputError, match="must be written to a file. Got the folder"):
+        series_report.write(series, tmp_path)
+    with pytest.raises(InputError, match="folder of a report must exist"):
+        series_report.write(series, tmp_path / "missing" / "report.html")
+
+
+def test_a_page_stays_small(molecules, tmp_path):
+    many = copy.deepcopy(molecules)
+    path = molecules_report.write(many, tmp_path / "report.html")
+    assert path.stat().st_size < 25_000 * len(many["explanations"]) + 60_000
