@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test check format bench clean
 
 demo: .venv/installed
-	$(BIN)/python -m paper.nav17
+	$(BIN)/pellucid demo
 
 test: check
 	$(BIN)/pytest -n 2

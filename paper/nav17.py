@@ -1,8 +1,8 @@
 """Sodium-channel blockers: a network with and without the game, on the series that comes with RDKit.
 
-`python -m paper.nav17` (`make demo`) trains DEEP and GAME, prints how accurate and how transparent each is on
-molecules that it has not seen, and draws both trees of one of them. `python -m paper.nav17 --study` repeats this for
-several seeds and weights, with a report each in `paper/nav17/`, and writes the table in `paper/README.md`.
+`python -m paper.nav17` trains `pellucid demo`'s models for several seeds and weights, with a report each in
+`paper/nav17/`, and writes the table in `paper/README.md`. `python -m paper.nav17 --figure out/demo` draws the trees of
+one molecule side by side, from the models of a demo.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REPORTS = ROOT / "paper" / "nav17"
 README = ROOT / "paper" / "README.md"
-OUT = ROOT / "out"
+FIGURE = ROOT / "out" / "nav17"
 # A tree on fewer members has little to say.
 MEMBERS = 15
 
@@ -58,47 +58,25 @@ def untrained(config: dict[str, Any], seed: int, weight: float | None) -> Proper
 # -- the demo ------------------------------------------------------------------------------------------------------
 
 
-def demo(config: dict[str, Any], out: Path) -> None:
-    """Train both, print the table, draw the trees."""
-    import torch
+def figure(run: Path) -> Figure:
+    """The trees of one molecule, by DEEP and by GAME of a run of `pellucid demo`: the most active one that the run
+    shows with a neighborhood that is large enough.
+    """
+    from pellucid.molecules import PropertyModel
+    from pellucid.runs import read_summary
 
-    seed = config["seed"]
-    train, _, test = split(config, seed)
-    print(f"{len(train)} molecules to learn from, {len(test)} to test on; activity is a negative decimal logarithm")
-    torch.set_num_threads(1)  # as in the study, so that the numbers are the same
-    models: dict[str, PropertyModel] = {}
-    results = {}
-    for name, weight in (("DEEP", None), ("GAME", config["weight"])):
-        models[name] = untrained(config, seed, weight).fit(train, validation=0)
-        results[name] = models[name].evaluate(test).to_dict()
-    print(f"\n{demo_table(results)}\n")
-    smiles = interesting(models["GAME"], test)
-    explanations = {name: model.explain(smiles) for name, model in models.items()}
-    print(f"The most active test molecule with {MEMBERS} neighbors or more, as GAME sees it:\n")
-    print(explanations["GAME"])
-    save_figure(side_by_side(explanations), out / "nav17")
-    print(f"\nBoth trees are drawn in {(out / 'nav17.svg')} and .png")
+    shown = [item for item in read_summary(run)["explanations"] if len(item["explanation"]["members"]) >= MEMBERS]
+    smiles = max(shown, key=lambda item: item["measured"][0])["explanation"]["smiles"]
+    return side_by_side({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
 
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Test scores of several models as the terminal shows them."""
-    columns = {
-        "accuracy": "error of f",
-        "witness_accuracy": "of its trees",
-        "local_auc": "AUC locally",
-        "global_auc": "globally",
-        "variation": "total variation",
-    }
-    head = f"{'':<6}" + "".join(f"{title:>17}" for title in columns.values())
-    rows = [f"{name:<6}" + "".join(f"{scores[key]:>17.3f}" for key in columns) for name, scores in results.items()]
-    return "\n".join([head, "-" * len(head), *rows])
+    """Test scores of several models as `pellucid demo` shows them."""
+    from pellucid.cli.output import aligned, measured
+    from pellucid.molecules.runs import measures
 
-
-def interesting(model: PropertyModel, test: Molecules) -> str:
-    """The most active molecule whose neighborhood is large enough."""
-    sizes = model.surroundings(test.smiles).hoods.sizes.numpy()
-    active = np.where(sizes >= min(MEMBERS, sizes.max()), test.y[:, 0], -np.inf)
-    return test.smiles[int(active.argmax())]
+    models = {name: {"scores": scores} for name, scores in results.items()}
+    return aligned(["on the test data", *models], measured(models, measures("RMSE")))
 
 
 def side_by_side(explanations: dict[str, Explanation]) -> Figure:
@@ -205,15 +183,14 @@ def study(config: dict[str, Any], jobs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES[1:], default="cpu")
-    parser.add_argument("--study", action="store_true", help="several seeds and weights instead of the demo")
-    parser.add_argument("--jobs", type=int, default=2, help="cells of the study to run side by side, each on one core")
-    parser.add_argument("--out", type=Path, default=OUT, help="where the demo's figure goes")
+    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser.add_argument("--figure", type=Path, metavar="RUN", help="draw the trees of a run of the demo instead")
     arguments = parser.parse_args()
-    config = load_config("nav17", arguments.size)
-    if arguments.study:
-        study(config, arguments.jobs)
+    if arguments.figure:
+        save_figure(figure(arguments.figure), FIGURE)
+        print(f"{FIGURE}.png and .svg")
     else:
-        demo(config, arguments.out)
+        study(load_config("nav17", arguments.size), arguments.jobs)
 
 
 if __name__ == "__main__":

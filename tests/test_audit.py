@@ -82,6 +82,12 @@ def test_bounds_follow_from_the_deviations_of_each_neighborhood():
     assert report.to_dict(0.8)["bound"] == pytest.approx(np.median(report.bound(0.8)))
     assert f"bound near a center, 80 % {report.to_dict(0.8)['bound']:>17.4f}" in report.text(0.8)
     assert np.isnan(report.bound(0.999)).all()
+    assert report.witness(60, 0.8).bound == pytest.approx(report.bound(0.8)[60])
+    assert report[60].to_dict()["level"] == 0.9
+    both = ", ".join(f"{value:.3g}" for value in report.bound(0.8)[60])
+    last = f"  with 80 % confidence within {both} of it at a further point nearby"
+    assert str(report.witness(60, 0.8)).splitlines()[-1] == last
+    assert "confidence" not in str(report.witness(60, 0.999))
 
 
 def test_a_neighborhood_of_two_has_no_bound():

@@ -19,7 +19,7 @@ from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.trust import FEWEST, LEVEL, Calibration, calibrate, check_level, percent
-from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -55,6 +55,14 @@ class Audit:
         """Quantiles of the deviations."""
         values = np.quantile(self.deviations.double().numpy(), QUANTILES)
         return dict(zip(QUANTILES, values.tolist(), strict=True))
+
+    def __getitem__(self, i: int) -> Witness:
+        """The witness of neighborhood i, to be read, with its bound."""
+        return self.witness(i)
+
+    def witness(self, i: int, level: float = LEVEL) -> Witness:
+        """The witness of neighborhood i, to be read, with its bound of this confidence."""
+        return self.witnesses.trusted(self.calibration, check_level(level))[i]
 
     def worst(self, count: int = 5) -> list[int]:
         """The neighborhoods that deviate most, worst first."""

@@ -1,17 +1,32 @@
 import json
 
-import pytest
 from paper import nav17, runs
+
+from pellucid.molecules import PropertyModel
+from pellucid.molecules import nav17 as nav17_series
+from pellucid.molecules import runs as molecules_runs
+from pellucid.runs import parts_of
 
 COMMITTED = runs.read_reports(nav17.REPORTS / "cpu")
 
 
-def test_the_demo_runs(tmp_path, capsys):
-    nav17.demo(runs.load_config("nav17", "smoke"), tmp_path)
-    printed = capsys.readouterr().out
-    assert "DEEP" in printed
-    assert "<-- this molecule" in printed
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["nav17.png", "nav17.svg"]
+def test_the_demo_is_the_study_with_one_seed():
+    config = runs.load_config("nav17", "cpu")
+    table = nav17_series()
+    study = nav17.untrained(config, config["seed"], config["weight"])
+    settings = molecules_runs.settings_for(table.smiles, "symmetric", analogs=False)
+    assert PropertyModel(task="regression", **settings).settings() == study.settings()
+    for ours, its in zip(parts_of(len(table), 0).values(), nav17.split(config, 0), strict=True):
+        assert table.select(ours).smiles == its.smiles
+
+
+def test_the_figure_of_a_demo(tmp_path):
+    model = nav17.untrained(runs.load_config("nav17", "smoke"), 0, 1.0)
+    molecules_runs.train(nav17_series(), model, tmp_path, title="demo", progress=False)
+    figure = nav17.figure(tmp_path)
+    titles = [axis.texts[0].get_text() for axis in figure.axes]
+    assert titles[0].startswith("DEEP: activity")
+    assert titles[1].startswith("GAME: activity")
 
 
 def test_the_study_runs():
@@ -46,9 +61,16 @@ def test_the_committed_reports_are_of_the_committed_configuration():
         assert COMMITTED[cell["name"]]["config"] == json.loads(json.dumps(cell))
 
 
-@pytest.mark.parametrize("name", ["DEEP", "GAME"])
-def test_the_demo_table_shows_every_measure(name):
-    measures = ("accuracy", "witness_accuracy", "local_auc", "global_auc", "variation")
-    scores = {measure: 0.1 + 0.1 * k for k, measure in enumerate(measures)}
-    text = nav17.demo_table({name: scores})
-    assert text.splitlines()[-1].split() == [name, "0.100", "0.200", "0.300", "0.400", "0.500"]
+def test_the_demo_table_shows_every_measure():
+    measures = ("accuracy", "witness_accuracy", "variation", "explained", "local_auc", "global_auc")
+    text = nav17.demo_table({"DEEP": {name: 0.1 + 0.1 * k for k, name in enumerate(measures)}})
+    assert [line.split()[-1] for line in text.splitlines()] == [
+        "DEEP",
+        "-" * 43,
+        "0.1",
+        "0.2",
+        "0.3",
+        "0.4",
+        "0.5",
+        "0.6",
+    ]

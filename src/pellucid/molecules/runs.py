@@ -144,7 +144,7 @@ def _measured(found: runs.SideBySide[PropertyModel], test: Molecules, level: flo
     fresh = {name: model.held_out(test, seed=1, progress=progress) for name, model in models.items()}
     first = next(iter(scores.values()))
     return {
-        "measures": _measures(first.measure),
+        "measures": measures(first.measure),
         "models": {name: {"scores": scores[name].to_dict(), **found.notes[name]} for name in models},
         "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
         "deviation_unit": "total variation between tree and network"
@@ -187,7 +187,8 @@ def _shown(explanations: Sequence[Explanation], test: Molecules, model: Property
     ]
 
 
-def _measures(measure: str) -> list[dict[str, str]]:
+def measures(measure: str) -> list[dict[str, str]]:
+    """What a report compares, by the name of the accuracy: "AUC" or "RMSE"."""
     better, title = ("higher", "AUC") if measure == "AUC" else ("lower", "RMSE")
     against = f"{title} against the measured values"
     return [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,16 @@ from pellucid import _checks
 from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
+
+
+class Bounds(Protocol):
+    """What is known of how far witnesses can be trusted; see `pellucid.Calibration`."""
+
+    def knows(self, level: float) -> bool:
+        """Whether that is enough for bounds of this confidence."""
+
+    def bound(self, deviations: Any, level: float = ...) -> np.ndarray:
+        """(..., K) bounds for neighborhoods with these mean distances."""
 
 
 class WitnessFamily(ABC):
@@ -58,6 +69,10 @@ class Witness(ABC):
     output_names: list[str]
     place: str | None = None
     """What its center is called, where that is not its number."""
+    bound: list[float] | None = None
+    """(K,) what |predictor - witness| does not exceed, with confidence `level`, at a further point of the neighborhood;
+    None if that is not known. See `Witnesses.trusted`."""
+    level: float = 0.9
 
     @abstractmethod
     def predict(self, x: Tensor) -> Tensor:
@@ -88,6 +103,8 @@ class Witness(ABC):
             "rmse": self.rmse,
             "features": self.feature_names,
             "outputs": self.output_names,
+            "bound": self.bound,
+            "level": self.level,
             **self.parameters(),
         }
 
@@ -97,7 +114,11 @@ class Witness(ABC):
     def __str__(self) -> str:
         members = "1 member" if self.size == 1 else f"{self.size} members"
         place = f"point {self.center}" if self.place is None else self.place
-        return f"{self.text()}\n  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
+        text = f"{self.text()}\n  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
+        if self.bound is None:
+            return text
+        values = ", ".join(f"{value:.3g}" for value in self.bound)
+        return f"{text}\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,6 +135,8 @@ class Witnesses(ABC):
     hoods: BaseNeighborhoods
     feature_names: list[str] | None = None
     output_names: list[str] | None = None
+    calibration: Bounds | None = None
+    level: float = 0.9
 
     @property
     @abstractmethod
@@ -172,6 +195,10 @@ class Witnesses(ABC):
             output_names=_checks.names(outputs, self._output_names(), "outputs"),
         )
 
+    def trusted(self, calibration: Bounds, level: float = 0.9) -> Self:
+        """The same witnesses, each with a bound of this confidence, from what `pellucid.calibrate` found."""
+        return replace(self, calibration=calibration, level=level)
+
     def __len__(self) -> int:
         return len(self.hoods)
 
@@ -179,6 +206,10 @@ class Witnesses(ABC):
         i = range(len(self))[i]
         members = self.hoods.members_of(i)
         values = self.evaluate(torch.full_like(members, i), self.x[members]).double()
+        bound = None
+        if self.calibration is not None and self.calibration.knows(self.level) and len(members) >= 3:
+            deviations = (values - self.f[members].double()).abs().mean(0).cpu().numpy()
+            bound = self.calibration.bound(deviations, self.level).tolist()
         return self.witness(
             i,
             center=int(self.hoods.centers[i]),
@@ -186,6 +217,8 @@ class Witnesses(ABC):
             rmse=float((values - self.f[members].double()).square().mean().sqrt()),
             feature_names=self._feature_names(),
             output_names=self._output_names(),
+            bound=bound,
+            level=self.level,
         )
 
     def __iter__(self) -> Iterator[Witness]:
