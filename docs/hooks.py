@@ -18,6 +18,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ("any_model", "molecules")
 BENCHMARKS = {"core": "The core", "molecules": "Molecules"}
+_INCLUDED = re.compile(r"<!-- include: (.+?) -->")
+_OPTIONS = re.compile(r"<!-- options: (.+?) -->")
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)#]+\.(?:png|svg))\)")
 
 
@@ -37,8 +39,54 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
-    """Links that lead to files of the project in its repository lead to their pages on the site."""
-    return markdown.replace("](../paper/README.md", "](reproduction.md").replace("](../examples/", "](examples/")
+    """Fill in tables; links that lead to files of the project in its repository lead to their pages on the site."""
+    markdown = _INCLUDED.sub(lambda found: section(found[1]), markdown)
+    markdown = _OPTIONS.sub(lambda found: options(found[1].split()), markdown)
+    markdown = re.sub(r"\]\(\.\./examples/(\w+)\.ipynb\)", r"](examples/\1.md)", markdown)
+    return markdown.replace("](../paper/README.md", "](reproduction.md")
+
+
+def section(name: str) -> str:
+    """What stands between `<!-- name -->` and `<!-- end of name -->` in the study or in the pages."""
+    for path in (ROOT / "paper" / "README.md", ROOT / "docs" / "series.md"):
+        _, start, rest = path.read_text().partition(f"<!-- {name} -->\n")
+        if start:
+            return rest.partition(f"<!-- end of {name} -->")[0].strip()
+    raise ValueError(f"no page has a section {name!r}")
+
+
+def options(words: list[str]) -> str:
+    """The arguments and options of a command, as a table."""
+    import typer
+
+    from pellucid.cli import app
+
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    lines = ["| option | meaning | default |", "|---|---|---|"]
+    for parameter in command.params:
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
+            continue
+        names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+        if parameter.param_type_name == "argument":
+            names = parameter.metavar or parameter.human_readable_name.upper()
+        meaning = getattr(parameter, "help", None) or ""
+        lines.append(f"| `{_cell(names)}` | {_cell(html.escape(meaning))} | {_cell(_default(parameter))} |")
+    return "\n".join(lines)
+
+
+def _default(parameter: Any) -> str:
+    if isinstance(shown := getattr(parameter, "show_default", None), str):
+        return shown
+    if parameter.required or parameter.default in (None, [], ()) or isinstance(parameter.default, bool):
+        return ""
+    value = parameter.default
+    return f"`{getattr(value, 'value', value)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def reproduction(study: str) -> str:
