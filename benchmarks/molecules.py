@@ -1,6 +1,6 @@
 """Benchmarks of molecules, as ratios against what one would otherwise write; see run.py.
 
-    python -m benchmarks.molecules            # measure, save to molecules.json, and update the README's table
+    python -m benchmarks.molecules            # measure, save to molecules.json, and update the table in README.md
     python -m benchmarks.molecules --smoke    # tiny sizes, nothing saved
 
 The first and the last need Tox21 and MOSES in $PELLUCID_DATA; without them, and in the tests, they are measured on

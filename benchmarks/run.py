@@ -1,9 +1,9 @@
 """Benchmarks: Pellucid against what one would otherwise write, side by side in one run.
 
 Every figure is a ratio of medians measured in the same process, both sides taking turns. Results go to
-benchmarks/core.json, from which the table in the README is made.
+benchmarks/core.json, from which the table in benchmarks/README.md is made.
 
-    python -m benchmarks.run            # measure, save, and update the README's table
+    python -m benchmarks.run            # measure, save, and update the table in benchmarks/README.md
     python -m benchmarks.run --smoke    # tiny sizes, nothing saved: shows that everything runs
 """
 
@@ -30,7 +30,7 @@ from torch import Tensor, nn
 import pellucid as pl
 
 HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
+README = HERE / "README.md"
 Section: TypeAlias = Callable[[bool], list[dict[str, Any]]]
 """From whether sizes should be tiny to rows of the table."""
 
@@ -342,7 +342,7 @@ def measure(sections: Sequence[Section], smoke: bool) -> dict[str, Any]:
 
 
 def publish(name: str, sections: Sequence[Section]) -> None:
-    """Measure, and unless it is only a trial save the report as <name>.json and the table in the README."""
+    """Measure, and unless it is only a trial save the report as <name>.json and the table in README.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
     smoke = parser.parse_args().smoke

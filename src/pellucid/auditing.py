@@ -141,7 +141,14 @@ class Audit:
 
 
 def audit(
-    f: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, deviation: Deviation = squared_error
+    f: Any,
+    x: Any,
+    hoods: BaseNeighborhoods,
+    family: WitnessFamily,
+    *,
+    deviation: Deviation = squared_error,
+    features: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Audit:
     """Fit witnesses to finished predictions and report how far they can be trusted.
 
@@ -154,12 +161,13 @@ def audit(
     hoods : n neighborhoods over the N points.
     family : where the witnesses come from.
     deviation : the measure d(f, g) of the deviations.
+    features, outputs : names to print witnesses with.
     """
     x, f = _checks.points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
-    witnesses = family.best_response(x, f, hoods)
+    witnesses = family.best_response(x, f, hoods).named(features, outputs)
     spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
     residual = f[hoods.members].double() - witnesses.at_members().double()
     total = float(spread.square().sum())
