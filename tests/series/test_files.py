@@ -191,7 +191,7 @@ def test_the_bearing_data_are_the_papers(real_data):
 def test_without_the_bearing_data_one_is_told_where_to_get_them(tmp_path, monkeypatch):
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
     monkeypatch.setattr("pellucid._files.cache_folder", lambda: tmp_path / "cache")
-    with pytest.raises(InputError, match="Got neither; download https.*`simulate_rig` needs no download"):
+    with pytest.raises(InputError, match="Got neither; download https.*unpack it.*`simulate_rig` needs no download"):
         load_bearing()
 
 

@@ -69,12 +69,15 @@ def _place(given: Predictions, center: int) -> str:
     return f"row {given.rows[center]}"
 
 
+def _full_place(given: Predictions, center: int) -> str:
+    """With the molecule, where there is one."""
+    return _place(given, center) + (f" ({given.smiles[center]})" if given.smiles is not None else "")
+
+
 def _said(found: Audit, given: Predictions, i: int) -> str:
     """A witness in words, with its place."""
     witness = found.witnesses[i]
-    place = _place(given, witness.center)
-    if given.smiles is not None:
-        place += f" ({given.smiles[witness.center]})"
+    place = _full_place(given, witness.center)
     count = "1 member" if witness.size == 1 else f"{witness.size} members"
     return f"{_words(found, given, i)}\n  around {place}: {count}, rmse {witness.rmse:.3g} from the predictor"
 
@@ -125,7 +128,7 @@ def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[
     if suffix == ".html":
         from pellucid.report import write_audit
 
-        names = [_place(given, center) for center in found.witnesses.hoods.centers.tolist()]
+        names = [_full_place(given, center) for center in found.witnesses.hoods.centers.tolist()]
         write_audit(found, path, title=given.source, names=names, level=level, text=lambda i: _words(found, given, i))
     elif suffix == ".json":
         path.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")

@@ -101,6 +101,7 @@ def reproduce(
     root, result = find_clone(), RESULTS[name]
     if result.study == "figure2":
         _run(root, "paper.figure2", "--out", "out", *(["--smoke"] if size is Size.SMOKE else []))
+        say(f"picture: {root / 'out' / 'figure2.png'}")
         return
     if size is Size.SMOKE:
         folder = root / "out" / "reproduce" / result.study

@@ -31,8 +31,8 @@ def load_bearing() -> Recordings:
     if path is None:
         raise InputError(
             f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {BEARING_FOLDER} or "
-            f"{BEARING_PACKED}. Got neither; download {BEARING.address}, unpack it, and put its folder 2nd_test there. "
-            "`simulate_rig` needs no download."
+            f"{BEARING_PACKED}. Got neither; download {BEARING.address} (pellucid data get bearing does), unpack it, "
+            "and put its folder 2nd_test there. `simulate_rig` needs no download."
         )
     if path.is_dir():
         thousandths, names = _read_folder(path)
