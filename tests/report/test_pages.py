@@ -16,6 +16,7 @@ from pellucid import InputError
 from pellucid.molecules import Explanation
 from pellucid.molecules import report as molecules_report
 from pellucid.report import embed, write_audit
+from pellucid.report.numbers import number
 from pellucid.report.sections import scores, trust_sentence
 from pellucid.series import Explanation as SeriesExplanation
 from pellucid.series import report as series_report
@@ -216,7 +217,8 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
     assert [attrs["id"] for attrs in page.of("section")] == ["gallery"]
     assert [attrs for attrs in page.of("select") if attrs["id"] == "target"]
     assert len(page.of("dialog")) == 3
-    assert "within the bound of each target" in page.words
+    bound = number(float(explanations[0].bound[0]), 2)
+    assert f"within {bound} (a), {bound} (b) of the network" in page.words
 
 
 def test_a_forecast_alone(series, tmp_path):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Units of a bond and of letters: coordinates are whole numbers, so a bond needs enough of them.
 _BOND, _LETTER = 40.0, 22
 # Room around a drawing, and the least that a picture shows: small molecules are not blown up.
-_MARGIN = 6
+_MARGIN = {"molecule": 6, "substructure": 15}
 _LEAST = {"molecule": (260, 170), "substructure": (120, 80)}
 # Elements with a color of their own; the others are written in that of the text.
 _COLORED = frozenset(["N", "O", "S", "F", "Cl", "Br", "I", "P"])
@@ -150,7 +150,8 @@ def _symbol(
         symbol, place = molecule.GetAtomWithIdx(atom).GetSymbol(), drawer.GetDrawCoords(atom)
         drawn += _label(symbol, (place.x, place.y), items)
     width, height = (int(float(root.attrib[side].removesuffix("px"))) for side in ("width", "height"))
-    wide, high = (max(least, size + 2 * _MARGIN) for size, least in zip((width, height), _LEAST[kind], strict=True))
+    (wide, high), margin = _LEAST[kind], 2 * _MARGIN[kind]
+    wide, high = max(wide, width + margin), max(high, height + margin)
     box = f"{(width - wide) // 2} {(height - high) // 2} {wide} {high}"
     return f'<symbol class="pls" id="{key}" viewBox="{box}">{drawn}</symbol>'
 

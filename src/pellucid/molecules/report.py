@@ -75,7 +75,7 @@ def write_one(explanation: Explanation, path: str | Path) -> Path:
     """Write one explanation as an HTML file."""
     pictures = Pictures()
     view = _view(explanation, pictures)
-    return write_page(path, "molecule.html", kind="one", title=explanation.smiles, e=view, sheet=pictures.sheet())
+    return write_page(path, "molecule.html", kind="molecule", title=explanation.smiles, e=view, sheet=pictures.sheet())
 
 
 def fragment(explanation: Explanation) -> Markup:
@@ -163,7 +163,8 @@ def _view(
         ],
         "shown": [explanation.targets[k] for k in shown],
         "single": len(explanation.targets) == 1,
-        "trust": _trust(explanation),
+        "measured": any(v is not None for v in measured or []),
+        "trust": _trust(explanation, shown),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
         "tree": node(0),
@@ -172,8 +173,10 @@ def _view(
             {
                 "picture": pictures.molecule(m.smiles),
                 "member": m,
-                "predicted": [text for _, text in values(m.prediction)],
-                "tree": [text for _, text in values(m.witness)],
+                "values": [
+                    (name, text, tree)
+                    for (name, text), (_, tree) in zip(values(m.prediction), values(m.witness), strict=True)
+                ],
             }
             for m in explanation.members[1 : 1 + _NEIGHBORS]
         ],
@@ -181,19 +184,17 @@ def _view(
     }
 
 
-def _trust(explanation: Explanation) -> str:
-    """The sentence of the trust number; of several targets, the table has the bounds."""
+def _trust(explanation: Explanation, shown: Sequence[int]) -> str:
+    """The sentence of the trust number, of the targets that are shown."""
     text = None
-    if explanation.bound is not None and len(explanation.targets) == 1:
-        text = number(float(explanation.bound[0]), 2)
-    elif explanation.bound is not None:
-        text = "the bound of each target below"
-    reason = unknown(explanation.level, explanation.calibrated, enough=len(explanation.members) >= FEWEST)
+    if explanation.bound is not None:
+        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in shown]
+        text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
     return trust_sentence(
         text,
         explanation.level,
         explanation.calibrated,
-        reason,
+        unknown(explanation.level, explanation.calibrated, enough=len(explanation.members) >= FEWEST),
         witness="the tree",
         where="a similar molecule that it was not fitted to",
     )

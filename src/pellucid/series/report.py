@@ -60,7 +60,7 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
 
 def write_one(explanation: Explanation, path: str | Path) -> Path:
     """Write one explanation as an HTML file."""
-    return write_page(path, "forecast_page.html", kind="one", title=_title(explanation), e=_view(explanation))
+    return write_page(path, "forecast_page.html", kind="forecast", title=_title(explanation), e=_view(explanation))
 
 
 def fragment(explanation: Explanation) -> Markup:
