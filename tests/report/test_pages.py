@@ -17,7 +17,7 @@ from pellucid.molecules import Explanation
 from pellucid.molecules import report as molecules_report
 from pellucid.report import embed, write_audit
 from pellucid.report.numbers import number
-from pellucid.report.sections import scores, trust_sentence
+from pellucid.report.sections import scores, settings, trust_sentence
 from pellucid.series import Explanation as SeriesExplanation
 from pellucid.series import report as series_report
 
@@ -165,6 +165,28 @@ def test_the_better_model_of_each_measure_is_marked(molecules):
     assert rows["Explained"]["winners"] == ["GAME"]
     assert rows["Variation"]["winners"] == []
     assert rows["Deviation"]["change"] == "\u221220.6\u00a0%"
+
+
+def test_settings_are_told_as_they_are():
+    content = {"seed": 0, "depth": 1, "analogs": False, "weight": 1.0, "game": None, "similar": {"most_of": [1, 2]}}
+    assert settings(content) == [
+        ("seed", "0"),
+        ("depth", "1"),
+        ("analogs", "no"),
+        ("weight", "1"),
+        ("game", "none"),
+        ("similar: most of", "1, 2"),
+    ]
+
+
+def test_the_least_trustworthy_come_first(series, tmp_path):
+    content = copy.deepcopy(series)
+    for item, rank in zip(content["explanations"], ("most", "others", "least", "least"), strict=True):
+        item |= {"rank": rank}
+    text = series_report.write(content, tmp_path / "report.html").read_text(encoding="utf-8")
+    found = re.findall(r'<article class="item".*?<h3>(.*?) ?<', text, flags=re.DOTALL)
+    places = [item["place"] for item in content["explanations"]]
+    assert found == [places[i] for i in (3, 2, 0, 1)]
 
 
 def test_trust_is_told_wherever_it_is_known():

@@ -65,7 +65,8 @@ def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
         **common(summary),
         targets=list(summary.get("targets") or []),
         items=items,
-        least=[item for item in items if item["rank"] == "least"],
+        # Summaries begin with the most trustworthy.
+        least=[item for item in items[::-1] if item["rank"] == "least"],
         most=[item for item in items if item["rank"] == "most"],
         sheet=pictures.sheet(),
     )

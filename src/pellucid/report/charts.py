@@ -45,17 +45,21 @@ def histogram(groups: Mapping[str, Sequence[float]], unit: str, *, bins: int = _
                 about = f"{name}: {count} of {group.sum()} between {number(low)} and {number(high)}"
                 parts.append(bar.format(tone(name, i), left, top, frame.across(high) - left, frame.bottom - top, about))
     medians = {name: float(np.median(group)) for name, group in values.items()}
-    parts += [_median(frame, tone(name, i), value, i) for i, (name, value) in enumerate(medians.items())]
+    smaller = min(medians.values()) if len(medians) > 1 else None
+    parts += [
+        _median(frame, tone(name, i), value, i, left=value == smaller)
+        for i, (name, value) in enumerate(medians.items())
+    ]
     told = ", ".join(f"{name}: median {number(value)}" for name, value in medians.items())
     return frame.svg(Markup("").join(parts), f"Distribution of deviations. {told}.", "histogram")
 
 
-def _median(frame: Frame, look: str, value: float, place: int) -> Markup:
-    """A line and its label, each label in a row of its own: they must not lie on each other."""
+def _median(frame: Frame, look: str, value: float, place: int, *, left: bool) -> Markup:
+    """A line and its label, at the left if there is room; each in a row of its own, for they must not touch."""
     from markupsafe import Markup
 
     x, y = frame.across(value), frame.top - 20 + 13 * (place % 2)
-    left = x > 0.7 * frame.width
+    left = x > 0.76 * frame.width or (left and x > 0.35 * frame.width)
     return Markup(
         '<path class="median {}" d="M{} {}V{}"/><text class="value {} {}" x="{}" y="{}">median {}</text>'
     ).format(

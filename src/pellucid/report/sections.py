@@ -33,7 +33,7 @@ def common(summary: Mapping[str, Any]) -> dict[str, Any]:
         "trust": trust(summary.get("trust"), outputs),
         "data": data,
         "settings": settings(summary.get("settings") or {}),
-        "seed": summary.get("seed"),
+        "seed": None if "seed" in (summary.get("settings") or {}) else summary.get("seed"),
         "versions": summary.get("versions") or {},
     }
 
@@ -52,7 +52,7 @@ def scores(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         winners = [name for name, v in known.items() if v == best] if len(set(known.values())) > 1 else []
         rows.append(
             {
-                "title": measure.get("title") or measure["key"],
+                "title": _begin(measure.get("title") or measure["key"]),
                 "about": measure.get("about"),
                 "better": measure.get("better"),
                 "values": values,
@@ -75,7 +75,10 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     """The few numbers that matter most, first."""
     result = []
     last = list(summary.get("models") or {})[-1:]
-    for row in scores(summary)[:2]:
+    rows = scores(summary)
+    # Accuracy comes first; beside it, how far network and witnesses are apart.
+    apart = [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
+    for row in rows[:1] + apart[:1]:
         values = row["values"]
         if last and values.get(last[0]) is not None:
             note = f"DEEP {number(values['DEEP'])} ({row['change']})" if row["change"] else "DEEP"
@@ -117,12 +120,14 @@ def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         name = str(key).replace("_", " ")
         if isinstance(value, Mapping):
             rows += [(f"{name}: {inner}", text) for inner, text in settings(value)]
+        elif isinstance(value, bool) or value is None:
+            rows.append((name, "none" if value is None else "yes" if value else "no"))
         elif isinstance(value, float):
             rows.append((name, f"{value:g}"))
         elif isinstance(value, list | tuple):
             rows.append((name, ", ".join(map(str, value))))
         else:
-            rows.append((name, {None: "none", True: "yes", False: "no"}.get(value, str(value))))
+            rows.append((name, str(value)))
     return rows
 
 
@@ -137,9 +142,14 @@ def trust_sentence(bound: str | None, level: float, calibrated: int, reason: str
     where : "a similar molecule that it was not fitted to".
     """
     if bound is None:
-        return f"{reason[:1].upper()}{reason[1:]}.".replace("`", "")
+        return f"{_begin(reason)}.".replace("`", "")
     held = f"calibrated on {calibrated} held-out neighborhoods"
     return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held})."
+
+
+def _begin(text: str) -> str:
+    """With a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def _item(values: Sequence[Any] | None, place: int) -> Any:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
 # Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
 _PANELS = 60
-_ORDER = {"least": 0, "most": 1}
 
 
 def write(summary: Mapping[str, Any], path: str | Path) -> Path:
@@ -34,7 +33,11 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     path : of the HTML file.
     """
     require_kind(summary, "series")
-    given = sorted(summary.get("explanations") or [], key=lambda item: _ORDER.get(item.get("rank"), 2))
+    # Summaries begin with the most trustworthy, pages with the least.
+    every = summary.get("explanations") or []
+    least = [item for item in every[::-1] if item.get("rank") == "least"]
+    rest = [item for item in every if item.get("rank") != "least"]
+    given = least + sorted(rest, key=lambda item: item.get("rank") != "most")
     contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
     explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
     items = [
