@@ -440,6 +440,11 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
     assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
 
 
+def test_steps_whose_windows_are_too_small_are_not_calibrated_on():
+    model = Forecaster(**{**SMALL, "radius": 1, "epochs": 1}).fit(RIG, validation=0.3, progress=False)
+    assert model.held_out(RIG).gaps.shape == (1500 // 18, 5, 3)  # the first and the last step have two members
+
+
 def test_bounds_survive_saving(trusted, tmp_path):
     trusted.save(tmp_path / "model")
     again = Forecaster.load(tmp_path / "model")

@@ -168,7 +168,7 @@ def _bounds(model: PropertyModel, fresh: HeldOut, level: float) -> np.ndarray:
     """(K,) median bound, in the units of the data."""
     if not len(fresh.gaps):
         return np.full(len(model.targets_), np.nan)
-    return np.asarray(np.median(_calibration(model).bound(fresh.deviations, level), axis=0) * model.task_.scale)
+    return np.asarray(np.median(_calibration(model).bound(fresh.deviations, level), axis=(0, 1)) * model.task_.scale)
 
 
 def _shown(explanations: Sequence[Explanation], test: Molecules, model: PropertyModel) -> list[dict[str, Any]]:

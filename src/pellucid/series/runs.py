@@ -123,7 +123,7 @@ def _measured(found: runs.SideBySide[Forecaster], test: Recordings, level: float
     models = found.models
     fresh = {name: model.held_out(test, seed=1) for name, model in models.items()}
     calibrations = {name: model.calibrations_["generated"] for name, model in models.items()}
-    medians = {name: np.median(c.bound(fresh[name].deviations, level), axis=0) for name, c in calibrations.items()}
+    medians = {name: np.median(c.bound(fresh[name].deviations, level), axis=(0, 1)) for name, c in calibrations.items()}
     return {
         "measures": MEASURES,
         "models": {

@@ -15,7 +15,7 @@ from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
-from pellucid.trust import HeldOut, held_out
+from pellucid.trust import DRAWS, FEWEST, HeldOut, held_out
 from pellucid.witnesses import LinearFamily, lagged
 from pellucid.witnesses.linear import LinearWitnesses
 
@@ -98,16 +98,24 @@ class Witnessing:
 
     @torch.no_grad()
     def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:
-        """What laws say of a position that they were not fitted to: one neighborhood of each sequence, as those of one
-        sequence are alike.
+        """What laws say of positions that they were not fitted to: in every draw one of the neighborhoods of each
+        sequence, as these are alike.
         """
         generator = torch.Generator().manual_seed(seed)
         parts = []
-        for k, z in enumerate(pieces):
+        for z in pieces:
             trace = self.trace(network, z if forced else z[:, : z.shape[1] - self.horizon], forced=forced)
-            steps = torch.randint(self.horizon, (len(z),), generator=generator)
-            chosen = trace.witnesses.hoods.select(torch.arange(len(z)) * self.horizon + steps)
-            parts.append(held_out(trace.witnesses.f, trace.witnesses.x, chosen, self.family, seed=seed + k))
+            f, x, hoods = trace.witnesses.f, trace.witnesses.x, trace.witnesses.hoods
+            telling = (hoods.sizes[: self.horizon] >= FEWEST).nonzero().flatten()
+            if not len(telling):  # no window of any step has enough members
+                telling = torch.arange(self.horizon)
+            found = []
+            for _ in range(DRAWS):
+                steps = telling[torch.randint(len(telling), (len(z),), generator=generator)]
+                chosen = hoods.select(torch.arange(len(z)) * self.horizon + steps)
+                again = int(torch.randint(2**31, (), generator=generator))
+                found.append(held_out(f, x, chosen, self.family, draws=1, seed=again))
+            parts.append(HeldOut.of_draws(found))
         return HeldOut.joined(parts)
 
     def fit(self, witnesses: LinearWitnesses) -> np.ndarray:
