@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from pellucid.report.charts import histogram, trade_off
+from pellucid.report.charts import histogram, place_labels, trade_off
 from pellucid.report.frame import LEFT, RIGHT, Frame, ticks
 from pellucid.report.traces import Trace, heat_map, lines
 
@@ -22,7 +22,7 @@ def of_class(root, name):
 def test_bars_are_where_numpy_counts_them():
     generator = np.random.default_rng(0)
     groups = {"DEEP": generator.gamma(4, 0.05, 200), "GAME": generator.gamma(2, 0.05, 150)}
-    root = parsed(histogram(groups, "deviation", bins=12))
+    root = parsed(histogram(groups, bins=12))
     edges = np.linspace(0, max(values.max() for values in groups.values()), 13)
     tallest = max(np.histogram(values, edges)[0].max() for values in groups.values())
     for name, look in (("DEEP", "deep"), ("GAME", "game")):
@@ -43,15 +43,14 @@ def test_bars_are_where_numpy_counts_them():
 
 
 def test_a_histogram_of_nothing_is_nothing_and_of_equals_is_one_bar():
-    assert histogram({"DEEP": [], "GAME": [float("nan")]}, "deviation") == ""
-    root = parsed(histogram({"DEEP": [0.0] * 5}, "deviation"))
+    assert histogram({"DEEP": [], "GAME": [float("nan")]}) == ""
+    root = parsed(histogram({"DEEP": [0.0] * 5}))
     assert [bar.find("title").text[:13] for bar in of_class(root, "bar")] == ["DEEP: 5 of 5 "]
 
 
 def test_names_are_text_in_charts():
     for svg in (
         histogram({BAD: [1.0, 2.0]}, BAD),
-        trade_off({"trials": [{"weight": None, "loss": 1, "deviation": 1}], "tolerance": 0.1, "loss": BAD}),
         heat_map(np.ones((1, 2)), [BAD], 1.0, BAD),
         lines([Trace("forecast", 1, [1.0, 2.0])], None, BAD),
     ):
@@ -83,6 +82,25 @@ def test_the_trade_off_has_a_point_for_each_weight_and_marks_the_choice():
     # The band ends at 1.2, half as far again above 1.1 as this is above 1.0, and then as far.
     assert float(band.get("y")) == pytest.approx(y[0] - 2 * (y[0] - y[1]), abs=0.2)
     assert of_class(parsed(trade_off(costs(chosen=None))), "chosen") == []
+
+
+def test_labels_do_not_lie_on_each_other():
+    frame = Frame(x=(0, 1), y=(0, 1))
+    texts = ["weight 1, chosen", "DEEP", "weight 3", "weight 10", "weight 30"]
+    places = [(200.0, 100.0), (202.0, 100.0), (205.0, 101.0), (460.0, 100.0), (206.0, 101.0)]
+    found = place_labels(frame, texts, places, range(5))
+    assert [i for i, *_ in found] == [0, 1, 2, 3, 4]
+    boxes = []
+    for i, x, y, side in found:
+        low = x if side == "start" else x - 7.4 * len(texts[i])
+        assert 0 <= low <= low + 7.4 * len(texts[i]) <= 480
+        assert abs(x - places[i][0]) == 11
+        boxes.append((low, y - 11, low + 7.4 * len(texts[i]), y + 3))
+    for k, a in enumerate(boxes):
+        for b in boxes[:k]:
+            assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+    # Where there is no room at all, a label is left out.
+    assert len(place_labels(frame, ["weight 1"] * 20, [(200.0, 100.0)] * 20, range(20))) == 8
 
 
 def test_ticks_are_round_and_inside():

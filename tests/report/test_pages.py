@@ -164,6 +164,9 @@ def test_the_better_model_of_each_measure_is_marked(molecules):
     assert rows["Deviation"]["winners"] == ["GAME"]
     assert rows["Explained"]["winners"] == ["GAME"]
     assert rows["Variation"]["winners"] == []
+    close = copy.deepcopy(molecules)
+    close["models"]["GAME"]["scores"]["accuracy"] = 0.52001
+    assert scores(close)[0]["winners"] == []
     assert rows["Deviation"]["change"] == "\u221220.6\u00a0%"
 
 
@@ -222,6 +225,29 @@ def test_the_way_of_the_molecule_is_marked(molecules):
         tree = re.search(r'<div class="tree">.*?<p class="key">', explanation._repr_html_(), flags=re.DOTALL)[0]
         assert len(re.findall(r'<li class="on', tree)) == len(explanation.path) - 1
         assert tree.count('class="here"') == 1
+
+
+def test_the_choice_of_the_weight_is_told_as_it_was_made(molecules, tmp_path):
+    assert "Chosen is the most transparent" in page_of(molecules_report.write, molecules, tmp_path).words
+    costly = copy.deepcopy(molecules)
+    for trial in costly["trade_off"]["trials"][1:]:
+        trial["loss"] += 1
+    words = page_of(molecules_report.write, costly, tmp_path).words
+    assert "The loss of none is at most 2\u00a0% above DEEP" in words.replace("2 %", "2\u00a0%")
+
+
+def test_of_many_outputs_those_that_differ_are_shown(molecules):
+    e = Explanation.from_dict(molecules["explanations"][0]["explanation"])
+    names, scale = tuple(f"z{k}" for k in range(20)), np.arange(20.0)
+    tree = replace(e.witness, nodes=e.witness.nodes | {"value": e.witness.nodes["value"] * scale}, output_names=names)
+    many = {name: np.full(20, 0.5) for name in ("prediction", "deviation", "local_auc")}
+    members = tuple(m._replace(prediction=m.prediction * scale, witness=m.witness * scale) for m in e.members)
+    wide = replace(e, targets=names, witness=tree, members=members, bound=None, divergence=0.25, **many)
+    words = Page(wide._repr_html_()).words
+    assert "3 of 20 outputs" in words
+    assert "is 0.250 nats on average" in words
+    assert "z19" in words
+    assert "z2 " not in words
 
 
 def test_several_molecules_of_several_targets(molecules, tmp_path):

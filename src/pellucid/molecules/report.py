@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Neighbors and changes that a page shows; pictures are most of its size.
 _NEIGHBORS, _CHANGES = 6, 4
+# Targets that a table shows; of more, those that differ most between the leaves.
+_TARGETS = 12
 # Substructures that are named where a bit stands for several.
 _OTHERS = 3
 
@@ -161,7 +163,10 @@ def _view(
                 "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
             }
             for k, name in enumerate(explanation.targets)
+            if len(explanation.targets) <= _TARGETS or k in shown
         ],
+        "targets": len(explanation.targets),
+        "divergence": explanation.divergence,
         "shown": [explanation.targets[k] for k in shown],
         "single": len(explanation.targets) == 1,
         "measured": any(v is not None for v in measured or []),

@@ -67,14 +67,14 @@ def write_audit(
         kind="audit",
         title=title,
         **_common(audit, level),
-        histogram=histogram({"deviation": audit.deviations.tolist()}, "deviation"),
+        histogram=histogram({"deviation": audit.deviations.tolist()}),
         groups=[(name, [view(i) for i in group]) for name, group in (("Least", worst), ("Most", best)) if group],
     )
 
 
 def fragment(audit: Audit, level: float = 0.9) -> Markup:
     """An audit as a piece of HTML with its own styles and without scripts: for notebooks."""
-    chart = histogram({"deviation": audit.deviations.tolist()}, "deviation")
+    chart = histogram({"deviation": audit.deviations.tolist()})
     return render("audit_fragment.html", **_common(audit, level), histogram=chart)
 
 

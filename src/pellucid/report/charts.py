@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.report.frame import Frame
-from pellucid.report.numbers import number, percent
+from pellucid.report.numbers import number
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _BINS = 24
 
 
-def histogram(groups: Mapping[str, Sequence[float]], unit: str, *, bins: int = _BINS) -> Markup:
+def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *, bins: int = _BINS) -> Markup:
     """Distributions over each other, with their medians.
 
     Parameters
     ----------
     groups : values by name: {"DEEP": [...], "GAME": [...]}.
-    unit : what the values are, written along the axis.
+    name : what the values are, in a word or two, written along the axis.
     bins : bars from zero (or the smallest value, if that is negative) to the largest.
     """
     from markupsafe import Markup
@@ -36,14 +36,16 @@ def histogram(groups: Mapping[str, Sequence[float]], unit: str, *, bins: int = _
     edges = np.histogram_bin_edges(everything, bins, range=(min(0.0, everything.min()), everything.max() or 1.0))
     counts = {name: np.histogram(group, edges)[0] for name, group in values.items()}
     frame = Frame(x=(edges[0], edges[-1]), y=(0, 1.08 * max(c.max() for c in counts.values())), top=44)
-    parts = [frame.axes(unit, "neighborhoods", whole=(False, True))]
+    parts = [frame.axes(name, "neighborhoods", whole=(False, True))]
     bar = Markup('<rect class="bar {}" x="{}" y="{}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
-    for i, (name, group) in enumerate(counts.items()):
+    for i, (model, group) in enumerate(counts.items()):
         for count, low, high in zip(group.tolist(), edges[:-1], edges[1:], strict=True):
             if count:
                 left, top = frame.across(low), frame.down(count)
-                about = f"{name}: {count} of {group.sum()} between {number(low)} and {number(high)}"
-                parts.append(bar.format(tone(name, i), left, top, frame.across(high) - left, frame.bottom - top, about))
+                about = f"{model}: {count} of {group.sum()} between {number(low)} and {number(high)}"
+                parts.append(
+                    bar.format(tone(model, i), left, top, frame.across(high) - left, frame.bottom - top, about)
+                )
     medians = {name: float(np.median(group)) for name, group in values.items()}
     smaller = min(medians.values()) if len(medians) > 1 else None
     parts += [
@@ -72,8 +74,7 @@ def trade_off(content: Mapping[str, Any]) -> Markup:
 
     Parameters
     ----------
-    content : "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight;
-        and the names of both axes, "loss" and "deviation".
+    content : "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight.
     """
     from markupsafe import Markup
 
@@ -84,42 +85,54 @@ def trade_off(content: Mapping[str, Any]) -> Markup:
     deep = next((t["loss"] for t in trials if t["weight"] is None), None)
     limit = None if deep is None else deep * (1 + content["tolerance"])
     losses = [t["loss"] for t in trials] + ([] if limit is None else [limit])
-    deviations = [t["deviation"] for t in trials]
-    frame = Frame(x=_around(deviations, from_zero=True), y=_around(losses), height=270)
+    frame = Frame(x=_around([t["deviation"] for t in trials], from_zero=True), y=_around(losses), height=270)
     parts = []
     if limit is not None:
-        top, left = frame.down(limit), frame.across(frame.x[0])
-        width = frame.across(frame.x[1]) - left
-        parts.append(
-            Markup('<rect class="band" x="{}" y="{}" width="{:.1f}" height="{:.1f}"/>').format(
-                left, top, width, frame.bottom - top
-            )
-        )
-        text = f"tolerated: up to {percent(content['tolerance'])} above DEEP"
-        parts.append(Markup('<text class="small" x="{}" y="{}">{}</text>').format(left + 6, frame.bottom - 7, text))
-    parts.append(frame.axes(content.get("deviation", "deviation"), content.get("loss", "loss")))
-    line = " ".join(f"{frame.across(t['deviation'])},{frame.down(t['loss'])}" for t in trials)
+        top, left, right = frame.down(limit), frame.across(frame.x[0]), frame.across(frame.x[1])
+        band = Markup('<rect class="band" x="{}" y="{}" width="{:.1f}" height="{:.1f}"/>')
+        parts.append(band.format(left, top, right - left, frame.bottom - top))
+    parts.append(frame.axes("deviation", "loss"))
+    places = [(frame.across(t["deviation"]), frame.down(t["loss"])) for t in trials]
+    line = " ".join(f"{x},{y}" for x, y in places)
     parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
-    for trial in trials:
-        x, y = frame.across(trial["deviation"]), frame.down(trial["loss"])
-        chosen = trial["weight"] is not None and trial["weight"] == content.get("chosen")
-        kind = "deep" if trial["weight"] is None else "game"
-        name = "DEEP" if trial["weight"] is None else f"weight {trial['weight']:g}"
+    names = ["DEEP" if t["weight"] is None else f"weight {t['weight']:g}" for t in trials]
+    looks = ["deep" if t["weight"] is None else "game" for t in trials]
+    chosen = [t["weight"] is not None and t["weight"] == content.get("chosen") for t in trials]
+    for (x, y), trial, name, look, ring in zip(places, trials, names, looks, chosen, strict=True):
         about = f"{name}: loss {number(trial['loss'], 4)}, deviation {number(trial['deviation'])}"
-        if chosen:
-            parts.append(Markup('<circle class="chosen {}" cx="{}" cy="{}" r="9"/>').format(kind, x, y))
-        parts.append(
-            Markup('<circle class="point {}" cx="{}" cy="{}" r="4.5"><title>{}</title></circle>').format(
-                kind, x, y, about
-            )
-        )
-        side = "end" if x > 0.8 * frame.width else "start"
-        parts.append(
-            Markup('<text class="value {} {}" x="{}" y="{}">{}{}</text>').format(
-                kind, side, x + (-12 if side == "end" else 12), y - 6, name, ", chosen" if chosen else ""
-            )
-        )
+        if ring:
+            parts.append(Markup('<circle class="chosen {}" cx="{}" cy="{}" r="9"/>').format(look, x, y))
+        point = Markup('<circle class="point {}" cx="{}" cy="{}" r="4.5"><title>{}</title></circle>')
+        parts.append(point.format(look, x, y, about))
+    texts = [f"{name}, chosen" if ring else name for name, ring in zip(names, chosen, strict=True)]
+    first = sorted(range(len(trials)), key=lambda i: (not chosen[i], looks[i] != "deep", i))
+    for i, x, y, side in place_labels(frame, texts, places, first):
+        label = Markup('<text class="value {} {}" x="{:g}" y="{:g}">{}</text>')
+        parts.append(label.format(looks[i], side, x, y, texts[i]))
     return frame.svg(Markup("").join(parts), "What transparency costs: loss against deviation, by weight.", "trade-off")
+
+
+def place_labels(
+    frame: Frame, texts: Sequence[str], places: Sequence[tuple[float, float]], order: Sequence[int]
+) -> list[tuple[int, float, float, str]]:
+    """Where the labels of points go, so that none lies on another: (label, x, y, anchor).
+
+    Each takes the first free place around its point; one that finds none is left out, for points tell their own names.
+    """
+    taken: list[tuple[float, float, float, float]] = []
+    result = []
+    for i in order:
+        (x, y), width = places[i], 7.4 * len(texts[i])
+        spots = [(x + 11 * right, y + down, right) for down in (-7, 17, -22, 32) for right in (1, -1)]
+        for left, base, right in spots:
+            low = left if right > 0 else left - width
+            box = (low, base - 11, low + width, base + 3)
+            inside = low >= 0 and box[2] <= frame.width and box[1] >= 14 and box[3] <= frame.bottom
+            if inside and all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken):
+                taken.append(box)
+                result.append((i, left, base, "start" if right > 0 else "end"))
+                break
+    return result
 
 
 def tone(name: str, place: int) -> str:

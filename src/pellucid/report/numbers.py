@@ -65,13 +65,14 @@ def percent(share: Any, places: int = 0) -> str:
 def change(old: float | None, new: float | None) -> str:
     """From old to new in per cent of the old, with a sign; nothing where that has no meaning.
 
-    >>> change(0.2, 0.15), change(2, 2.5), change(0, 1)
-    ('\u221225.0\u00a0%', '+25.0\u00a0%', '\u2013')
+    >>> change(0.2, 0.15), change(2, 2.5), change(0, 1), change(1, 0.99999)
+    ('\u221225.0\u00a0%', '+25.0\u00a0%', '\u2013', '0.0\u00a0%')
     """
     if old is None or new is None or not old or not (math.isfinite(old) and math.isfinite(new)):
         return NOTHING
     ratio = (new - old) / abs(old)
-    return f"{ratio:+.1%}".replace("%", "\u00a0%").replace("-", MINUS)
+    text = "0.0%" if abs(ratio) < 0.0005 else f"{ratio:+.1%}"
+    return text.replace("%", "\u00a0%").replace("-", MINUS)
 
 
 def duration(seconds: Any) -> str:

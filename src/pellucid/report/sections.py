@@ -27,8 +27,10 @@ def common(summary: Mapping[str, Any]) -> dict[str, Any]:
         "scores": scores(summary),
         "training": training(summary),
         "deviations": deviations,
-        "histogram": histogram(deviations, summary.get("deviation_unit") or "deviation") if deviations else None,
+        "histogram": histogram(deviations) if deviations else None,
+        "unit": summary.get("deviation_unit"),
         "costs": costs,
+        "afforded": _afforded(costs) if costs else None,
         "trade_off": trade_off(costs) if costs else None,
         "trust": trust(summary.get("trust"), outputs),
         "data": data,
@@ -48,8 +50,8 @@ def scores(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         if not known:
             continue
         best = (min if measure.get("better") == "lower" else max)(known.values())
-        # Where they tie, none is better.
-        winners = [name for name, v in known.items() if v == best] if len(set(known.values())) > 1 else []
+        # Where they tie, as far as the digits show, none is better.
+        winners = [name for name, v in known.items() if v == best] if len(set(map(number, known.values()))) > 1 else []
         rows.append(
             {
                 "title": _begin(measure.get("title") or measure["key"]),
@@ -131,7 +133,16 @@ def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def trust_sentence(bound: str | None, level: float, calibrated: int, reason: str, *, witness: str, where: str) -> str:
+def trust_sentence(
+    bound: str | None,
+    level: float,
+    calibrated: int,
+    reason: str,
+    *,
+    witness: str,
+    where: str,
+    held_out: str = "neighborhoods",
+) -> str:
     """How far a witness can be trusted, in one sentence.
 
     Parameters
@@ -140,11 +151,19 @@ def trust_sentence(bound: str | None, level: float, calibrated: int, reason: str
     reason : why it is not known; see `pellucid.trust.unknown`.
     witness : what the witness is: "the tree", "the law".
     where : "a similar molecule that it was not fitted to".
+    held_out : what the bound was calibrated on.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
-    held = f"calibrated on {calibrated} held-out neighborhoods"
+    held = f"calibrated on {calibrated} held-out {held_out}"
     return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held})."
+
+
+def _afforded(costs: Mapping[str, Any]) -> bool:
+    """Whether the loss of the chosen model is within the tolerance."""
+    losses = {trial["weight"]: trial["loss"] for trial in costs["trials"]}
+    deep, chosen = losses.get(None), losses.get(costs.get("chosen"))
+    return deep is None or chosen is None or chosen <= deep * (1 + costs["tolerance"])
 
 
 def _begin(text: str) -> str:

@@ -155,4 +155,5 @@ def _trust(explanation: Explanation) -> str:
         unknown(explanation.level, explanation.calibrated),
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
+        held_out="sequences",
     )
