@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
     """The least trustworthy rows, and the witness of the worst and of the best one in words."""
     order = found.worst(len(found.deviations))
     if float(found.deviations[order[0]]) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
-        return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1])}"
+        return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1], level)}"
     bound = found.bound(level)
     known = ~np.isnan(bound).any(1)
     at_centers = found.witnesses.at_centers()
@@ -58,9 +59,8 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
             values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
             trust = f"{found.witnesses[i].rmse:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
             lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
-    return "\n".join(
-        [*lines, "", "the worst:", _said(found, given, order[0]), "", "the best:", _said(found, given, order[-1])]
-    )
+    worst, best = (_said(found, given, i, level) for i in (order[0], order[-1]))
+    return "\n".join([*lines, "", "the worst:", worst, "", "the best:", best])
 
 
 def _place(given: Predictions, center: int) -> str:
@@ -74,12 +74,10 @@ def _full_place(given: Predictions, center: int) -> str:
     return _place(given, center) + (f" ({given.smiles[center]})" if given.smiles is not None else "")
 
 
-def _said(found: Audit, given: Predictions, i: int) -> str:
-    """A witness in words, with its place."""
-    witness = found.witnesses[i]
-    place = _full_place(given, witness.center)
-    count = "1 member" if witness.size == 1 else f"{witness.size} members"
-    return f"{_words(found, given, i)}\n  around {place}: {count}, rmse {witness.rmse:.3g} from the predictor"
+def _said(found: Audit, given: Predictions, i: int, level: float) -> str:
+    """A witness in words, with its place and its bound."""
+    witness = found.witness(i, level)
+    return f"{_words(found, given, i)}\n{replace(witness, place=_full_place(given, witness.center)).trust()}"
 
 
 def _words(found: Audit, given: Predictions, i: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,15 +73,17 @@ def audit(
     ] = 0.6,
     level: Annotated[float, typer.Option(help="The confidence of the bounds.")] = 0.9,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also a report (.html), or every row (.json, .csv).")
+        list[Path] | None,
+        typer.Option("--out", "-o", help="Also a report (.html), or every row (.json, .csv); may be repeated."),
     ] = None,
 ) -> None:
     """Judge any model from its predictions and features alone.
 
     Around every row a simple function, its witness, is fitted to the predictions; the audit tells how well they match.
     """
-    if out is not None and out.suffix.lower() not in _SUFFIXES:
-        raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {out.name}.", param_hint="--out")
+    wrong = [path.name for path in out or [] if path.suffix.lower() not in _SUFFIXES]
+    if wrong:
+        raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
     if not 0 < threshold < 1:
         raise typer.BadParameter(f"must be between 0 and 1. Got {threshold:g}.", param_hint="--threshold")
     if not 0 < level < 1:
@@ -104,11 +105,12 @@ def audit(
         raise typer.BadParameter("on fingerprints needs a --ridge: they are more than members.", param_hint="--family")
     members = neighbors or _members(given, kind)
     hoods = given.neighborhoods(neighbors=members, threshold=threshold)
-    found = measure(given.f, given.x, hoods, _family(given, kind, ridge, depth))
-    found = replace(found, witnesses=found.witnesses.named(list(given.features), list(given.outputs)))
+    found = measure(
+        given.f, given.x, hoods, _family(given, kind, ridge, depth), features=given.features, outputs=given.outputs
+    )
     where = _where(given, int(hoods.sizes.max()), threshold)
-    if out is not None:  # first: whoever reads the output may have seen enough before its end
-        words.write(out, found, given, level, {"family": str(kind), "neighborhoods": where})
+    for path in out or []:  # first: whoever reads the output may have seen enough before its end
+        words.write(path, found, given, level, {"family": str(kind), "neighborhoods": where})
     say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
     for note in _notes(given, kind, ridge, int(hoods.sizes.median())):
         say(f"note: {note}")
@@ -117,8 +119,8 @@ def audit(
     for name, error in given.errors().items():
         say(f"error of {name} against {given.truth_name}: {error:.4g} (root mean squared)")
     say(f"\n{words.extremes(found, given, level)}")
-    if out is not None:
-        say(f"\nwritten: {out}")
+    if out:
+        say("\n" + "\n".join(f"written: {path}" for path in out))
 
 
 def _default_family(given: Predictions, ridge: float | None, depth: int | None) -> Family:

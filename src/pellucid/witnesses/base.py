@@ -112,9 +112,13 @@ class Witness(ABC):
         return str(self)
 
     def __str__(self) -> str:
+        return f"{self.text()}\n{self.trust()}"
+
+    def trust(self) -> str:
+        """How well it follows the predictor, and how far it can be trusted nearby, in indented lines."""
         members = "1 member" if self.size == 1 else f"{self.size} members"
         place = f"point {self.center}" if self.place is None else self.place
-        text = f"{self.text()}\n  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
+        text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
         if self.bound is None:
             return text
         values = ", ".join(f"{value:.3g}" for value in self.bound)
