@@ -92,9 +92,8 @@ def panel(index: int, game: str, words: tuple[str, str], price: str) -> str:
             parts.append(f'<circle class="ring" cx="{a:.1f}" cy="{b:.1f}" r="9.5"/>')
     if game == "uniform":
         for text, x, anchor in (("D ≤ margin", 0.03, "start"), ("D &gt; margin", 0.97, "end")):
-            parts.append(
-                f'<text class="small" x="{x0 + x * WIDTH:.1f}" y="{TOP + HEIGHT - 12}" text-anchor="{anchor}">{text}</text>'
-            )
+            place = f'x="{x0 + x * WIDTH:.1f}" y="{TOP + HEIGHT - 12}" text-anchor="{anchor}"'
+            parts.append(f'<text class="small" {place}>{text}</text>')
     parts.append(f'<text x="{x0}" y="{TOP + HEIGHT + 28}">{price}</text>')
     return "\n".join(parts)
 

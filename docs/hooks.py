@@ -121,7 +121,7 @@ def notebook(path: Path) -> str:
     for cell in json.loads(path.read_text())["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            page.append(source)
+            page.append(source.replace("](../paper/README.md", "](../reproduction.md").replace("](../docs/", "](../"))
         elif source.strip():
             page.append(f"```python\n{source}\n```")
             page += [shown for output in cell["outputs"] if (shown := _output(output))]
@@ -137,9 +137,9 @@ def _output(output: dict[str, Any]) -> str:
         kind: "".join(content) for kind, content in output.get("data", {}).items() if isinstance(content, list | str)
     }
     if "text/html" in data or "image/svg+xml" in data:
-        # In a frame of its own: styles of the page and of the output do not touch each other.
-        content = data.get("text/html") or data["image/svg+xml"]
-        return f'<iframe class="output" srcdoc="{html.escape(" ".join(content.split()))}"></iframe>'
+        # In a shadow tree of its own: it takes color and font from the page, and no other style.
+        content = " ".join((data.get("text/html") or data["image/svg+xml"]).split())
+        return f'<div class="output"><template shadowrootmode="open">{content}</template></div>'
     if "image/png" in data:
         return f'<img alt="output" src="data:image/png;base64,{data["image/png"].strip()}">'
     return f"```\n{data['text/plain'].rstrip()}\n```" if "text/plain" in data else ""
