@@ -1,9 +1,10 @@
 """The documentation builds without a warning, asks nothing of other servers, and names everything that is public."""
 
 import html
-import importlib
+import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,59 @@ def test_the_study_is_shown_with_its_tables_and_pictures(site):
     for picture in pictures:
         assert f'src="paper/{picture}"' in shown
         assert (site / "paper" / picture).read_bytes() == (ROOT / "paper" / picture).read_bytes()
+
+
+def command_of(words):
+    """The command that a line of words starts with, and the options that the line names."""
+    import typer
+
+    from pellucid.cli import app
+
+    command, named = typer.main.get_command(app), []
+    while hasattr(command, "commands"):
+        word = words.pop(0)
+        assert word in command.commands, f"no command {word!r} in {named}"
+        command, named = command.commands[word], [*named, word]
+    return command, {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+
+
+def shell_lines():
+    """What the pages say one should type."""
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in re.findall(r"```bash\n(.*?)```", page.read_text(), flags=re.DOTALL):
+            yield from (line for line in block.splitlines() if line.startswith("pellucid "))
+
+
+def test_the_commands_of_the_pages_exist_with_their_options():
+    lines = list(shell_lines())
+    assert len(lines) > 15
+    for line in lines:
+        command, given = command_of(shlex.split(line, comments=True)[1:])
+        known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        assert given <= known, line
+
+
+def test_every_command_has_its_place_on_the_page(site):
+    import typer
+
+    from pellucid.cli import app
+
+    page = (site / "commands.html").read_text()
+    for name in typer.main.get_command(app).commands:
+        assert f'<h2 id="{name}">' in page
+
+
+def test_every_table_is_filled_in(site):
+    for page in ("choosing", "commands"):
+        text = (site / f"{page}.html").read_text()
+        assert "<!-- " not in text.partition("<article")[2].partition("</article>")[0]
+        assert text.count("<table>") >= 5
+    assert "--tolerance" in (site / "commands.html").read_text()
+    assert "0.510" in (site / "choosing.html").read_text()  # of the study of sodium-channel blockers
+
+
+def test_the_figure_of_the_games_is_what_its_script_draws():
+    spec = importlib.util.spec_from_file_location("games_figure", ROOT / "docs" / "games_figure.py")
+    drawing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    assert drawing.figure() == (ROOT / "docs" / "games.svg").read_text()
