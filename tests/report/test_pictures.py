@@ -27,6 +27,7 @@ def letters(root):
         ("[13CH3]Cl", ["Cl", "¹³C"]),
         ("C", ["CH₄"]),
         ("CC(=O)[O-]", ["O", "O⁻"]),
+        ("C1CC[C@@H]2CCCC[C@H]2C1", ["H", "H"]),  # drawn at stereocenters
     ],
 )
 def test_letters_are_those_of_the_atoms(smiles, expected):

@@ -82,8 +82,11 @@ def _draw_molecule(key: str, smiles: str) -> str:
         molecule = flat(smiles)
     except InputError:
         return f'<symbol class="pls" id="{key}" viewBox="0 0 260 170"><text x="60" y="90">no picture</text></symbol>'
+    # Prepared here, not by the drawer: hydrogens that are added at stereocenters must be known below.
+    molecule = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=True)
     drawer = _drawer()
-    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule, kekulize=True)
+    drawer.drawOptions().prepareMolsBeforeDrawing = False
+    drawer.DrawMolecule(molecule)
     return _symbol(key, drawer, molecule, "molecule")
 
 
