@@ -1,7 +1,7 @@
 """What the weight does with the library's defaults: `python -m paper.weights`, a minute.
 
 Small forecasters on four of the bearing recordings, three to learn from and one to test; the table goes into
-`docs/series.md`. Also draws the picture there, on the simulated rig.
+`docs/series.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from paper.bearing import REPORTS
 from paper.runs import ROOT, provenance, write_report, write_section
 
-from pellucid.series import Forecaster, load_bearing, simulate_rig
+from pellucid.series import Forecaster, load_bearing
 from pellucid.series.recordings import Recordings
 
 NAMES = ("2004.02.12.10.32.39", "2004.02.13.03.02.39", "2004.02.15.21.42.39", "2004.02.18.16.22.39")
@@ -67,9 +67,6 @@ def main() -> None:
     write_report(REPORT, {"config": SMALL, "seed": 0, "results": results, **provenance(), "wall_seconds": seconds})
     write_section(DOCS / "series.md", "weights", table(json.loads(REPORT.read_text())["results"]))
     print(table(results))
-    rig = simulate_rig(files=3, seed=0)
-    model = Forecaster(**{**SMALL, "width": 64, "epochs": 8, "weight": 3.0}).fit(rig[:2], progress=False)
-    model.explain(rig[2].values[0][:80]).plot("bearing 1").savefig(DOCS / "series.png", dpi=110)
 
 
 if __name__ == "__main__":
