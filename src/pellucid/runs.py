@@ -25,6 +25,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.trust import Calibration, HeldOut
 
 SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
 TOLERANCE = 0.02
@@ -98,12 +99,13 @@ def open_folder(folder: Path, *, resume: bool) -> None:
     """Make the folder of a run, or refuse one that holds another run."""
     if folder.is_file():
         raise InputError(f"A run is a folder. Got {folder}, which is a file; choose another place with -o.")
-    if not resume and any((folder / name).exists() for name in (SUMMARY, CHECKPOINTS)):
+    begun = any((folder / CHECKPOINTS).glob("*/identity.json"))
+    if not resume and (begun or (folder / SUMMARY).exists()):
         raise InputError(
             f"The folder of a new run must hold no other run. Got {folder}; go on from it with --resume, or choose "
             "another place with -o."
         )
-    if resume and not (folder / CHECKPOINTS).exists():
+    if resume and not begun:
         raise InputError(
             f"There must be an interrupted run to go on from. Got none in {folder}; start it without --resume."
         )
@@ -209,6 +211,26 @@ def summary_of(kind: str, title: str, *, seed: int, **found: Any) -> dict[str, A
 def plain(values: np.ndarray) -> list[float | None]:
     """Numbers ready for JSON: None for what is not known."""
     return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def trust(
+    calibrations: Mapping[str, Calibration],
+    fresh: Mapping[str, HeldOut],
+    units: Mapping[str, np.ndarray],
+    level: float,
+) -> dict[str, Any]:
+    """Coverage on test neighborhoods and median bounds of each model, in the units of the data."""
+    bounds = {}
+    for name, calibration in calibrations.items():
+        found = calibration.bound(fresh[name].deviations, level) * units[name]
+        bounds[name] = plain(np.median(found, axis=(0, 1)) if len(found) else np.full(found.shape[2], np.nan))
+    return {
+        "level": level,
+        "calibrated": min(len(calibration) for calibration in calibrations.values()),
+        "tested": min(len(held.gaps) for held in fresh.values()),
+        "coverage": {name: plain(known.coverage(fresh[name], level)) for name, known in calibrations.items()},
+        "bound": bounds,
+    }
 
 
 def left_out(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:

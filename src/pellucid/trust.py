@@ -91,7 +91,8 @@ class Calibration:
         return len(self.scores)
 
     def __repr__(self) -> str:
-        return f"Calibration({len(self)} held-out neighborhoods, {len(self.floor)} outputs)"
+        outputs = "1 output" if len(self.floor) == 1 else f"{len(self.floor)} outputs"
+        return f"Calibration({len(self)} held-out neighborhoods, {outputs})"
 
     def bound(self, deviations: Any, level: float = LEVEL) -> np.ndarray:
         """What |f - g| does not exceed, with confidence `level`, at a further point of a neighborhood.

@@ -63,7 +63,10 @@ Level = Annotated[float, typer.Option(help="The confidence of the bounds that ex
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from an interrupted run, to the same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of split, initial weights and order.")]
-Count = Annotated[int | None, typer.Option(min=1, show_default="what suits the data")]
+_SUITS = "what suits the data"
+Epochs = Annotated[int | None, typer.Option(min=1, help="How often all data are seen.", show_default=_SUITS)]
+Width = Annotated[int | None, typer.Option(min=1, help="Of the network's hidden layers.", show_default=_SUITS)]
+Batch = Annotated[int | None, typer.Option(min=1, help="Items in a training step.", show_default=_SUITS)]
 Rate = Annotated[float | None, typer.Option(help="Peak of the one-cycle learning rate.", show_default="what suits")]
 
 
@@ -88,10 +91,12 @@ def molecules(
     skip_bad_rows: Annotated[
         bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and list them in the report.")
     ] = False,
-    epochs: Count = None,
-    width: Count = None,
-    depth: Count = None,
-    batch_size: Count = None,
+    epochs: Epochs = None,
+    width: Width = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of message passing.", show_default="what suits the data")
+    ] = None,
+    batch_size: Batch = None,
     learning_rate: Rate = None,
     patience: Annotated[
         int | None, typer.Option(min=1, help="Stop early after so many epochs without a better validation loss.",
@@ -165,11 +170,13 @@ def series(
     ),
     weight: Weight = None,
     tolerance: Tolerance = 0.02,
-    epochs: Count = None,
-    width: Count = None,
-    batch_size: Count = None,
+    epochs: Epochs = None,
+    width: Width = None,
+    batch_size: Batch = None,
     learning_rate: Rate = None,
-    patience: Count = None,
+    patience: Annotated[
+        int, typer.Option(min=1, help="Stop early after so many epochs without a better validation loss.")
+    ] = 5,
     seed: Seed = 0,
     level: Level = 0.9,
     out: Out = Path("pellucid-run"),

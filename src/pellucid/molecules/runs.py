@@ -13,7 +13,7 @@ from pellucid.molecules.explanation import Explanation
 from pellucid.molecules.neighborhoods import Similar
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import Molecules
-from pellucid.trust import LEVEL, HeldOut, check_level
+from pellucid.trust import LEVEL, check_level
 
 # Share of molecules with more than two similar ones above which a table needs no analogs.
 _DENSE = 0.7
@@ -86,8 +86,8 @@ def train(
     say : told what is going on.
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
-    runs.open_folder(folder, resume=resume)
     parts = {name: table.select(places) for name, places in runs.parts_of(len(table), model.seed).items()}
+    runs.open_folder(folder, resume=resume)
     watched = parts["validation"]
 
     def fit(own: PropertyModel, place: Path, begun: bool) -> PropertyModel:
@@ -149,26 +149,14 @@ def _measured(found: runs.SideBySide[PropertyModel], test: Molecules, level: flo
         "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
         "deviation_unit": "total variation between tree and network"
         + ("" if first.measure == "AUC" else ", in standard deviations of the targets"),
-        "trust": {
-            "level": level,
-            "calibrated": len(_calibration(shown)),
-            "tested": len(next(iter(fresh.values())).gaps),
-            "coverage": {name: runs.plain(_calibration(m).coverage(fresh[name], level)) for name, m in models.items()},
-            "bound": {name: runs.plain(_bounds(m, fresh[name], level)) for name, m in models.items()},
-        },
+        "trust": runs.trust(
+            {name: model.calibration_ for name, model in models.items() if model.calibration_ is not None},
+            fresh,
+            {name: model.task_.scale for name, model in models.items()},
+            level,
+        ),
         "explanations": _shown(explanations, some, shown),
     }
-
-
-def _calibration(model: PropertyModel) -> Any:
-    return model.calibration_
-
-
-def _bounds(model: PropertyModel, fresh: HeldOut, level: float) -> np.ndarray:
-    """(K,) median bound, in the units of the data."""
-    if not len(fresh.gaps):
-        return np.full(len(model.targets_), np.nan)
-    return np.asarray(np.median(_calibration(model).bound(fresh.deviations, level), axis=(0, 1)) * model.task_.scale)
 
 
 def _shown(explanations: Sequence[Explanation], test: Molecules, model: PropertyModel) -> list[dict[str, Any]]:

@@ -121,24 +121,19 @@ def _seen(model: Forecaster, watched: Recordings) -> tuple[float, float]:
 def _measured(found: runs.SideBySide[Forecaster], test: Recordings, level: float) -> dict[str, Any]:
     """What the test pieces say."""
     models = found.models
-    fresh = {name: model.held_out(test, seed=1) for name, model in models.items()}
-    calibrations = {name: model.calibrations_["generated"] for name, model in models.items()}
-    medians = {name: np.median(c.bound(fresh[name].deviations, level), axis=(0, 1)) for name, c in calibrations.items()}
     return {
         "measures": MEASURES,
         "models": {
             name: {"scores": model.evaluate(test)._asdict(), **found.notes[name]} for name, model in models.items()
         },
         "deviations": {name: model.deviations(test).tolist() for name, model in models.items()},
-        "deviation_unit": "root mean squared distance between law and network along a forecast, in standard deviations "
-        "of the channels",
-        "trust": {
-            "level": level,
-            "calibrated": len(calibrations[next(iter(models))]),
-            "tested": len(next(iter(fresh.values())).gaps),
-            "coverage": {name: runs.plain(calibrations[name].coverage(fresh[name], level)) for name in models},
-            "bound": {name: runs.plain(models[name].in_units(median)) for name, median in medians.items()},
-        },
+        "deviation_unit": "rms distance between law and network along a forecast, in standard deviations",
+        "trust": runs.trust(
+            {name: model.calibrations_["generated"] for name, model in models.items()},
+            {name: model.held_out(test, seed=1) for name, model in models.items()},
+            {name: model.in_units(np.ones(len(model.channels_))) for name, model in models.items()},
+            level,
+        ),
         "explanations": _explained(found.shown, test, level),
     }
 
