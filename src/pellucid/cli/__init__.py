@@ -6,7 +6,6 @@ Heavy imports happen inside the commands, so that `--help` answers at once.
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import Any, NoReturn
 
 import typer
@@ -55,7 +54,7 @@ app = typer.Typer(
     cls=_Commands,
     help="Neural predictors that agree, measurably, with a simple function around every data point.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # help in plain text, errors in one line
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -63,6 +62,8 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         typer.echo(f"pellucid {version('pellucid')}")
         raise typer.Exit
 
