@@ -66,6 +66,8 @@ def test_a_run_on_molecules_is_written_down(place):
         game.explain(first["explanation"]["smiles"])
     )
     assert first["rank"] == "most"
+    row = table.smiles.index(first["explanation"]["smiles"]) + 2
+    assert first["place"] == f"M{row - 2} (row {row})"
     assert summary["explanations"][-1]["rank"] == "least"
     off = [item["explanation"]["deviation"][0] for item in summary["explanations"]]
     assert off == sorted(off)
@@ -157,6 +159,7 @@ def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
     ("words", "code", "message"),
     [
         (["-t", "nonsense"], 1, "Every target must be a column of assay.csv. Got 'nonsense'"),
+        (["-t", "activity", "--names", "nonsense"], 1, "--names must be a column of assay.csv. Got 'nonsense'"),
         (["--weight", "much"], 2, "must be a number or auto"),
         (["--weight", "1", "--game", "none"], 2, "without a game there is no weight"),
         (["--weight", "1", "--game", "uniform"], 2, "--margin"),

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.output import say, table_of
+from pellucid.errors import InputError
 
 app = typer.Typer(help="Train a network with and without a game, and write a report.", no_args_is_help=True)
 
@@ -79,6 +80,9 @@ def molecules(
                      show_default="all columns of numbers"),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="The column of SMILES.", show_default="found by its name")] = None,
+    names: Annotated[
+        str | None, typer.Option(help="A column of names, for the report.", show_default="one called id, name, ...")
+    ] = None,
     task: Annotated[Task, typer.Option(help="auto: labels where there is nothing but 0 and 1.")] = Task.AUTO,
     game: Annotated[Game, typer.Option(help="Which game is played; none trains DEEP alone.")] = Game.SYMMETRIC,
     weight: Weight = None,
@@ -136,6 +140,7 @@ def molecules(
         tolerance=tolerance,
         level=level,
         pool=unlabeled,
+        names=_called(data, names),
         patience=patience is not None,
         resume=resume,
         progress=not quiet,
@@ -239,6 +244,26 @@ def _tried(weight: str | None, usual: float) -> list[float]:
 def _names(given: list[str] | None) -> list[str] | None:
     """Names that were repeated, or separated by commas."""
     return None if given is None else [name.strip() for text in given for name in text.split(",") if name.strip()]
+
+
+def _called(data: Path, column: str | None) -> dict[int, str]:
+    """The names of molecules by their rows, if a column holds them."""
+    from pellucid.tables import read_table
+
+    table = read_table(data)
+    if column is not None and column not in table.header:
+        raise InputError(
+            f"--names must be a column of {data.name}. Got {column!r}; its columns are {', '.join(table.header)}."
+        )
+    usual = (title for title in table.header if title.lower().replace(" ", "_") in _NAMES)
+    found = column or next(usual, None)
+    return (
+        {} if found is None else dict(zip(table.numbers, (cell.strip() for cell in table.column(found)), strict=True))
+    )
+
+
+# What a column of names is usually called.
+_NAMES = ("id", "name", "names", "compound", "compound_id", "molecule_id", "mol_id", "molecule_chembl_id", "chembl_id")
 
 
 def _interruptible(train: Any, *arguments: Any, **options: Any) -> dict[str, Any]:

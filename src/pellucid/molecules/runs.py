@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,6 +68,7 @@ def train(
     tolerance: float = runs.TOLERANCE,
     level: float = LEVEL,
     pool: Sequence[str] = (),
+    names: Mapping[int, str] | None = None,
     patience: bool = False,
     resume: bool = False,
     progress: bool = True,
@@ -82,6 +83,7 @@ def train(
     tolerance : of this choice.
     level : the confidence of the bounds.
     pool : unlabeled molecules, see `PropertyModel.fit`.
+    names : what molecules are called in the report, by their rows.
     patience : stop early on the validation molecules; by default all epochs are trained.
     say : told what is going on.
     """
@@ -118,7 +120,7 @@ def train(
         },
         settings=found.shown.settings(),
         targets=list(table.targets),
-        **_measured(found, parts["test"], level, progress),
+        **_measured(found, parts["test"], level, names or {}, progress),
         trade_off=runs.trade_off(
             found.trials, tolerance, f"validation loss: {loss}", "mean deviation on validation neighborhoods"
         ),
@@ -135,7 +137,9 @@ def _seen(model: PropertyModel, watched: Molecules) -> tuple[float, float]:
     return scores.loss if model.task == "classification" else scores.loss**0.5, scores.variation
 
 
-def _measured(found: runs.SideBySide[PropertyModel], test: Molecules, level: float, progress: bool) -> dict[str, Any]:
+def _measured(
+    found: runs.SideBySide[PropertyModel], test: Molecules, level: float, names: Mapping[int, str], progress: bool
+) -> dict[str, Any]:
     """What the test molecules say."""
     models, shown = found.models, found.shown
     scores = {name: model.evaluate(test, progress=progress) for name, model in models.items()}
@@ -155,11 +159,13 @@ def _measured(found: runs.SideBySide[PropertyModel], test: Molecules, level: flo
             {name: model.task_.scale for name, model in models.items()},
             level,
         ),
-        "explanations": _shown(explanations, some, shown),
+        "explanations": _shown(explanations, some, shown, names),
     }
 
 
-def _shown(explanations: Sequence[Explanation], test: Molecules, model: PropertyModel) -> list[dict[str, Any]]:
+def _shown(
+    explanations: Sequence[Explanation], test: Molecules, model: PropertyModel, names: Mapping[int, str]
+) -> list[dict[str, Any]]:
     """Explanations for the report: of neighborhoods that say something, ordered by how far the tree is off."""
     large = [i for i, found in enumerate(explanations) if len(found.members) > 2]
     # Targets differ in their units: each deviation counts in those of its target.
@@ -167,12 +173,19 @@ def _shown(explanations: Sequence[Explanation], test: Molecules, model: Property
     return [
         {
             "rank": rank,
-            "place": f"row {', '.join(str(row) for row in test.rows[large[k]])}",
+            "place": _place(test.rows[large[k]], names),
             "measured": runs.plain(test.y[large[k]]),
             "explanation": explanations[large[k]].to_dict(),
         }
         for k, rank in runs.extremes(off)
     ]
+
+
+def _place(rows: Sequence[int], names: Mapping[int, str]) -> str:
+    """What a molecule is called, and where it stands in the table."""
+    called = dict.fromkeys(names[row] for row in rows if names.get(row))
+    where = f"row {', '.join(str(row) for row in rows)}"
+    return f"{', '.join(called)} ({where})" if called else where
 
 
 def measures(measure: str) -> list[dict[str, str]]:
