@@ -64,6 +64,7 @@ def test_it_prints_as_a_table():
         deviation, 100% quantile               0.25
         rmse at the centers                     0.5
         variance explained by witnesses        0.0%
+        the same, at members left out          0.0%
         bound near a center, 90 %           unknown
         generalized AUC, local               0.0000
         generalized AUC, global              0.0000"""
@@ -79,8 +80,15 @@ def test_bounds_follow_from_the_deviations_of_each_neighborhood():
         own = hoods.members_of(i)
         deviation = (f[own] - report.witnesses[i](x[own])).abs().mean(0)
         np.testing.assert_allclose(report.bound(0.8)[i], report.calibration.bound(deviation, 0.8))
-    assert report.to_dict(0.8)["bound"] == pytest.approx(np.median(report.bound(0.8)))
-    assert f"bound near a center, 80 % {report.to_dict(0.8)['bound']:>17.4f}" in report.text(0.8)
+    medians = np.median(report.bound(0.8), axis=0)
+    assert report.to_dict(0.8)["bound"] == pytest.approx(medians)
+    for k, name in enumerate(("f0", "f1")):  # outputs of different units are never pooled
+        (line,) = (
+            line for line in report.text(0.8).splitlines() if line.startswith(f"bound near a center, 80 %: {name}")
+        )
+        assert line.split()[-1] == f"{medians[k]:.4f}"
+    spread = f.std(0, correction=0).numpy()
+    np.testing.assert_allclose(report.relative(), (report.distances / spread).mean(1))
     assert np.isnan(report.bound(0.999)).all()
     assert report.witness(60, 0.8).bound == pytest.approx(report.bound(0.8)[60])
     assert report[60].to_dict()["level"] == 0.9
@@ -97,9 +105,11 @@ def test_a_neighborhood_of_two_has_no_bound():
     assert np.isfinite(report.bound()[:-1]).all()
 
 
-def test_a_constant_predictor_is_fully_explained():
+def test_of_a_constant_predictor_there_is_nothing_to_explain():
     report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
-    assert report.explained == 1.0
+    assert np.isnan(report.explained)
+    assert report.to_dict()["explained"] is None
+    assert "variance explained by witnesses   undefined" in str(report)
     assert torch.isnan(report.local_auc).all()
     assert str(report).endswith("generalized AUC, global           undefined")
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["auc_global"] is None

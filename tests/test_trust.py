@@ -40,7 +40,7 @@ def test_the_coverage_on_fresh_neighborhoods_is_the_level(family, level):
 def test_a_bound_on_the_members_themselves_would_be_too_small():
     # What the calibration is for: the deviation over the members says too little of a further point.
     f, x, hoods = drawn(200, 0, size=5)
-    gaps, deviations, _ = held_out(f, x, hoods, pl.LinearFamily())
+    gaps, deviations, *_ = held_out(f, x, hoods, pl.LinearFamily())
     assert (gaps <= 2 * deviations).mean() < 0.5
     assert pl.calibrate(*drawn(200, 1, size=5), pl.LinearFamily()).coverage(
         held_out(f, x, hoods, pl.LinearFamily())
@@ -86,13 +86,34 @@ def test_a_level_needs_enough_neighborhoods(count, level, enough):
     assert np.isfinite(calibration.bound([0.0, 0.0], level)).all() == enough
 
 
+def test_variance_that_is_explained_at_members_left_out():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(400, 3, generator=generator, dtype=torch.float64)
+    hoods, noise = pl.nearest(x, k=15), torch.randn(400, 1, generator=generator, dtype=torch.float64)
+    # Witnesses explain noise at the members that they were fitted to, and nothing of it elsewhere.
+    report = pl.audit(noise, x, hoods, pl.TreeFamily())
+    assert report.explained > 0.7
+    assert report.left_out.explained() < 0
+    found = held_out(x @ torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64), x, hoods, pl.LinearFamily())
+    assert found.explained() == pytest.approx([1.0])
+    mean = held_out(noise, x, hoods, pl.ConstantFamily())
+    np.testing.assert_allclose(mean.alone, mean.gaps, rtol=1e-6)
+    assert mean.explained() == pytest.approx([0.0])
+    assert np.isnan(held_out(torch.ones(400), x, hoods, pl.ConstantFamily()).explained())
+
+
+def test_a_bound_that_is_not_known_covers_nothing():
+    calibration = pl.calibrate(*drawn(5, 0), pl.LinearFamily())
+    assert np.isnan(calibration.coverage(held_out(*drawn(5, 1), pl.LinearFamily()))).all()
+
+
 def test_small_neighborhoods_say_nothing():
     hoods = pl.from_lists([[0, 1], [2, 3], [4, 5, 6]])
     assert len(pl.calibrate(torch.rand(7), torch.rand(7, 1), hoods, pl.ConstantFamily())) == 1
     nothing = pl.calibrate(torch.rand(4), torch.rand(4, 1), pl.from_lists([[0, 1], [2, 3]]), pl.ConstantFamily())
     assert len(nothing) == 0
     assert nothing.bound([1.0]) == [np.inf]
-    assert np.isnan(nothing.coverage(HeldOut(np.zeros((0, 1, 1)), np.zeros((0, 1, 1)), np.ones(1)))).all()
+    assert np.isnan(nothing.coverage(HeldOut(*[np.zeros((0, 1, 1))] * 3, np.ones(1)))).all()
 
 
 def test_where_witnesses_are_exact_rounding_is_not_taken_for_distance():

@@ -18,7 +18,7 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.trust import FEWEST, LEVEL, Calibration, calibrate, check_level, percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -27,6 +27,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 def _mean(scores: Tensor) -> float | None:
     mean = float(scores.nanmean())
     return None if math.isnan(mean) else mean
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.1%}"
 
 
 def _score(value: float | None, otherwise: str = "undefined") -> str:
@@ -47,7 +55,9 @@ class Audit:
     rmse: float
     """Root mean squared error between predictor and witness at the centers."""
     explained: float
-    """Share of the predictor's variance inside the neighborhoods that the witnesses account for."""
+    """Share of the predictor's variance inside the neighborhoods that the witnesses account for; NaN if there is none.
+    Witnesses were fitted to these very values, so that noise is explained, too, the more of it the fewer members there
+    are: look at `left_out.explained()`, where it is not."""
     witnesses: Witnesses = field(repr=False)
     family: WitnessFamily = field(repr=False)
 
@@ -69,19 +79,36 @@ class Audit:
         return torch.argsort(self.deviations, descending=True, stable=True)[:count].tolist()
 
     @cached_property
+    def distances(self) -> np.ndarray:
+        """(n, K) mean of |predictor - witness| over the members of each neighborhood, for each output."""
+        hoods = self.witnesses.hoods
+        misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
+        return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy())
+
+    def relative(self) -> np.ndarray:
+        """(n,) these distances in standard deviations of each output, a mean over the outputs: fit to rank by, where
+        outputs have different units.
+        """
+        spread = self.witnesses.f.double().std(0, correction=0).cpu().numpy()
+        return np.asarray((self.distances / np.where(spread > 0, spread, 1.0)).mean(1))
+
+    @cached_property
+    def left_out(self) -> HeldOut:
+        """What witnesses say of members that they were not fitted to."""
+        return held_out(self.witnesses.f, self.witnesses.x, self.witnesses.hoods, self.family)
+
+    @cached_property
     def calibration(self) -> Calibration:
         """How far the witnesses can be trusted, learned from these neighborhoods; see `pellucid.calibrate`."""
-        return calibrate(self.witnesses.f, self.witnesses.x, self.witnesses.hoods, self.family)
+        return Calibration.of(self.left_out)
 
     def bound(self, level: float = LEVEL) -> np.ndarray:
         """(n, K) what |predictor - witness| does not exceed, with this confidence, at a further point of each
         neighborhood, which its witness was not fitted to; NaN where that is not known: in neighborhoods of fewer than
         three members, or where there are too few neighborhoods for the level.
         """
-        hoods = self.witnesses.hoods
-        misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
-        found = self.calibration.bound((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy(), level)
-        found[~np.isfinite(found).all(1) | (hoods.sizes < FEWEST).cpu().numpy()] = np.nan
+        found = self.calibration.bound(self.distances, level)
+        found[~np.isfinite(found).all(1) | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
         return found
 
     def to_dict(self, level: float = LEVEL) -> dict[str, Any]:
@@ -91,18 +118,19 @@ class Audit:
             "deviation": float(self.deviations.double().mean()),
             "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
             "rmse_at_centers": self.rmse,
-            "explained": self.explained,
+            "explained": _known(self.explained),
+            "explained_left_out": _mean(torch.from_numpy(self.left_out.explained())),
             "auc_local": _mean(self.local_auc),
             "auc_global": _mean(self.global_auc),
             "level": check_level(level),
-            "bound": self._typical_bound(level),
+            "bound": self._typical_bounds(level),
         }
 
-    def _typical_bound(self, level: float) -> float | None:
-        """The median over neighborhoods and outputs."""
+    def _typical_bounds(self, level: float) -> list[float | None]:
+        """Of each output the median over the neighborhoods."""
         known = self.bound(level)
         known = known[~np.isnan(known).any(1)]
-        return float(np.median(known)) if len(known) else None
+        return np.median(known, axis=0).tolist() if len(known) else [None] * self.witnesses.f.shape[1]
 
     def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
         """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""
@@ -114,6 +142,12 @@ class Audit:
         from pellucid.report.audit import fragment
 
         return str(fragment(self))
+
+    def _named(self) -> list[str]:
+        """What tells outputs apart, if there are several."""
+        outputs = self.witnesses.f.shape[1]
+        names = self.witnesses.output_names or [f"f{k}" for k in range(outputs)]
+        return [""] if outputs == 1 else [f": {name}" for name in names]
 
     def __repr__(self) -> str:
         return str(self)
@@ -131,8 +165,12 @@ class Audit:
             ("deviation, mean", f"{summary['deviation']:.4g}"),
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
-            ("variance explained by witnesses", f"{self.explained:.1%}"),
-            (f"bound near a center, {percent(level)}", _score(summary["bound"], "unknown")),
+            ("variance explained by witnesses", _share(summary["explained"])),
+            ("the same, at members left out", _share(summary["explained_left_out"])),
+            *(
+                (f"bound near a center, {percent(level)}{name}", _score(value, "unknown"))
+                for name, value in zip(self._named(), summary["bound"], strict=True)
+            ),
             ("generalized AUC, local", _score(summary["auc_local"])),
             ("generalized AUC, global", _score(summary["auc_global"])),
         ]
@@ -176,7 +214,7 @@ def audit(
         local_auc=local_generalized_auc(f, witnesses.at_members(), hoods),
         global_auc=generalized_auc(f[hoods.centers], witnesses.at_centers()),
         rmse=deviation_rmse(f, witnesses),
-        explained=1 - float(residual.square().sum()) / total if total > 0 else 1.0,
+        explained=1 - float(residual.square().sum()) / total if total > 0 else math.nan,
         witnesses=witnesses,
         family=family,
     )

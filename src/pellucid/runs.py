@@ -11,6 +11,7 @@ The domains say how a model is trained and measured; see `pellucid.molecules.run
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import time
@@ -213,6 +214,17 @@ def plain(values: np.ndarray) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
 
 
+def measure(key: str, title: str, better: str, about: str) -> dict[str, str]:
+    """A row of the table of measures: which score it is, what it is called, which is better, what it says."""
+    return {"key": key, "title": title, "better": better, "about": about}
+
+
+def mean_of(values: np.ndarray) -> float | None:
+    """Of what is known."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None
+
+
 def trust(
     calibrations: Mapping[str, Calibration],
     fresh: Mapping[str, HeldOut],
@@ -251,10 +263,53 @@ def trade_off(trials: Sequence[Trial], tolerance: float, loss: str, deviation: s
     }
 
 
+# A test of fewer says little, and a relative error above this is hardly better than the mean.
+_FEW_TESTS = 30
+_HARDLY = 0.98
+
+
+def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Sequence[str] = ()) -> list[str]:
+    """What somebody should know before reading the numbers, a sentence each.
+
+    Parameters
+    ----------
+    models : with their scores; `relative_error` is divided by that of always predicting the mean.
+    tested : the number of test items.
+    deviation : the measure of transparency.
+    more : what else is known.
+    """
+    found = list(more)
+    shown = models["GAME" if "GAME" in models else "DEEP"]["scores"]
+    relative = shown.get("relative_error")
+    if relative is not None and not relative < _HARDLY:
+        found.append(
+            f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): what its "
+            "explanations say is next to nothing. Train longer, with another learning rate, or on more data."
+        )
+    if "GAME" in models:
+        deep, game = (models[name]["scores"].get(deviation) for name in ("DEEP", "GAME"))
+        if deep is not None and game is not None and not game < deep:
+            found.append(
+                "GAME is no more transparent than DEEP here: raise --weight, or let --weight auto look for another."
+            )
+    if tested < _FEW_TESTS:
+        found.append(f"The test is small ({tested}): differences between the models may be chance.")
+    return found
+
+
+def _clean(content: Any) -> Any:
+    """Ready for JSON, which knows neither NaN nor infinity."""
+    if isinstance(content, Mapping):
+        return {name: _clean(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_clean(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def write_summary(folder: Path, summary: Mapping[str, Any], report: Callable[[Mapping[str, Any], Path], Any]) -> None:
     """Write the summary, whole or not at all, and its report."""
     draft = folder / f"{SUMMARY}.draft"
-    draft.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    draft.write_text(json.dumps(_clean(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(draft, folder / SUMMARY)
     report(read_summary(folder), folder / REPORT)
 

@@ -45,23 +45,32 @@ class HeldOut(NamedTuple):
     """(n, R, K) |f - g| there."""
     deviations: np.ndarray
     """(n, R, K) mean of |f - g| over the members that it was fitted to."""
+    alone: np.ndarray
+    """(n, R, K) |f - mean of f over these members| there: what a constant would miss."""
     spread: np.ndarray
     """(K,) standard deviation of the predictions."""
 
     @classmethod
     def of_draws(cls, draws: Sequence[HeldOut]) -> HeldOut:
         """Draws from the same neighborhoods as one."""
-        gaps = np.concatenate([draw.gaps for draw in draws], axis=1)
-        return cls(gaps, np.concatenate([draw.deviations for draw in draws], axis=1), draws[0].spread)
+        gaps, deviations, alone = (np.concatenate(part, axis=1) for part in zip(*(d[:3] for d in draws), strict=True))
+        return cls(gaps, deviations, alone, draws[0].spread)
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
         """Different neighborhoods as one."""
-        return cls(
-            np.concatenate([part.gaps for part in parts]),
-            np.concatenate([part.deviations for part in parts]),
-            np.mean([part.spread for part in parts], axis=0),
-        )
+        gaps, deviations, alone = (np.concatenate(part) for part in zip(*(p[:3] for p in parts), strict=True))
+        return cls(gaps, deviations, alone, np.mean([part.spread for part in parts], axis=0))
+
+    def explained(self) -> np.ndarray:
+        """(K,) share of the predictor's variance in the neighborhoods that witnesses account for at members left out:
+
+            1 - sum |f - g|^2 / sum |f - mean of the others|^2;
+
+        0 is no better than a constant, and noise is below it. NaN where nothing varies.
+        """
+        missed, total = np.square(self.gaps).sum((0, 1)), np.square(self.alone).sum((0, 1))
+        return np.asarray(np.where(total > 0, 1 - missed / np.where(total > 0, total, 1.0), np.nan))
 
 
 @final
@@ -81,7 +90,7 @@ class Calibration:
     @classmethod
     def of(cls, held_out: HeldOut) -> Calibration:
         """Scores from distances at members left out."""
-        gaps, deviations, spread = held_out
+        gaps, deviations, _, spread = held_out
         # Where witnesses are exact, rounding is all that is left: it must not be divided by nothing.
         least = np.maximum(1e-6 * spread, np.finfo(np.float32).tiny)
         floor = np.maximum(np.median(deviations, axis=(0, 1)), least) if len(gaps) else least
@@ -114,8 +123,8 @@ class Calibration:
         return _rank(len(self), level) <= len(self)
 
     def coverage(self, held_out: HeldOut, level: float = LEVEL) -> np.ndarray:
-        """(K,) how often the bound held at members left out of other neighborhoods; NaN without any."""
-        if not len(held_out.gaps):
+        """(K,) how often the bound held at members left out of other neighborhoods; NaN where it is not known."""
+        if not len(held_out.gaps) or not self.knows(level):
             return np.full(len(self.floor), np.nan)
         return np.asarray((held_out.gaps <= self.bound(held_out.deviations, level)).mean((0, 1)))
 
@@ -181,24 +190,26 @@ def held_out(
     large = (hoods.sizes >= FEWEST).nonzero().flatten().cpu()
     spread = f.double().std(0, correction=0).cpu().numpy()
     if not len(large):
-        return HeldOut(_nothing(spread), _nothing(spread), spread)
+        return HeldOut(_nothing(spread), _nothing(spread), _nothing(spread), spread)
     large = torch.sort(large[torch.randperm(len(large), generator=generator)[:MOST]]).values
     hoods = hoods.select(large.to(hoods.device))
     found = [_left_out(f, x, hoods, family, generator) for _ in range(_checks.whole(draws, 1, "draws"))]
-    gaps, deviations = (np.stack(part, axis=1) for part in zip(*found, strict=True))
-    return HeldOut(gaps, deviations, spread)
+    gaps, deviations, alone = (np.stack(part, axis=1) for part in zip(*found, strict=True))
+    return HeldOut(gaps, deviations, alone, spread)
 
 
 def _left_out(
     f: Tensor, x: Tensor, hoods: BaseNeighborhoods, family: WitnessFamily, generator: torch.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """(n, K) distances at one member of each neighborhood, and (n, K) mean distances over the others."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The parts of `HeldOut`, (n, K) each, with one member of every neighborhood left out."""
     rest, left = without_one(hoods, generator)
     witnesses = family.best_response(x, f, rest)
     said = witnesses.evaluate(torch.arange(len(rest), device=f.device), x[left])
     gaps = (f[left].double() - said.double()).abs()
     misses = (f[rest.members].double() - witnesses.at_members().double()).abs()
-    return gaps.cpu().numpy(), (rest.sum_members(misses) / rest.sizes[:, None]).cpu().numpy()
+    sizes = rest.sizes[:, None]
+    alone = (f[left].double() - rest.sum(f.double()) / sizes).abs()
+    return gaps.cpu().numpy(), (rest.sum_members(misses) / sizes).cpu().numpy(), alone.cpu().numpy()
 
 
 def without_one(hoods: BaseNeighborhoods, generator: torch.Generator) -> tuple[Neighborhoods, Tensor]:

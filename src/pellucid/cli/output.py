@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +20,24 @@ _TYPED = {
     '`on_error="skip"`': "--skip-bad-rows",
     "`header=True` or `header=False`": "--header or --no-header",
     "`decimal=','`": "--decimal ,",
-    "`validation=0`": "record more",
+    "`resume=True`": "--resume",
+    'use task="regression"': "use --task regression",
+    ", or set `validation=0`": "",
+    ", or pass `validation=0`": "",
+    ", see `rejected`": ", listed in the report",
+    ", see `calibrate`": "; train with more data",
+    "hold out more, or lower the level": "train with more data, or lower --level",
+    "`table(name)` shows the other channels": "--channel shows the others",
+    "`table(columns=None)` shows all": "-o x.csv writes all",
+    "`which`": "--model",
 }
+# What else stands in quotes, and is an option.
+_OPTIONS = (
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups", "header",
+    "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction", "radius",
+    "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+)  # fmt: skip
+_OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 
 
 def as_typed(message: str) -> str:
@@ -28,10 +45,30 @@ def as_typed(message: str) -> str:
 
     >>> as_typed("Got both; say which one it is with `smiles=`.")
     'Got both; say which one it is with --smiles.'
+    >>> as_typed("`batch_size` of PropertyModel must be a whole number >= 1.")
+    '--batch-size must be a whole number >= 1.'
     """
     for said, typed in _TYPED.items():
         message = message.replace(said, typed)
-    return re.sub(r"`(\w+)=`", lambda found: f"--{found[1].replace('_', '-')}", message)
+    message = re.sub(r" in place \d+ of `(smiles|pool)`", "", message)
+    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}", message)
+
+
+def names_in(given: Sequence[str] | None, header: Sequence[str] = ()) -> list[str] | None:
+    """Names of columns that were repeated or separated by commas; a name of the header may have commas itself.
+
+    >>> names_in(["a, b", "dose, mg"], ["a", "b", "dose, mg"])
+    ['a', 'b', 'dose, mg']
+    """
+    if given is None:
+        return None
+    parts = [[text] if text in header else text.split(",") for text in given]
+    return [name.strip() for names in parts for name in names if name.strip()]
+
+
+def watched(quiet: bool = False) -> bool:
+    """Whether somebody sees a progress bar."""
+    return not quiet and sys.stderr.isatty()
 
 
 def warn(text: str) -> None:
@@ -50,9 +87,17 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def table_of(summary: Mapping[str, Any]) -> str:
-    """What a run found on its test data: each measure of every model, and the trust number."""
-    models = summary["models"]
-    return "\n".join([aligned(["on the test data", *models], measured(models, summary["measures"])), *_trust(summary)])
+    """What a run found on its test data: each measure of every model, the trust number, and what to know besides."""
+    models = dict(summary["models"])
+    if summary.get("baseline"):
+        models[summary["baseline"]["title"]] = summary["baseline"]
+    count = summary["data"]["parts"]["test"]
+    head = f"on {count:,} test {'molecules' if summary['kind'] == 'molecules' else 'rows'}"
+    lines = [aligned([head, *models], measured(models, summary["measures"])), *_trust(summary)]
+    if summary.get("baseline"):
+        lines.append(f"{summary['baseline']['title']}: {summary['baseline']['about']}")
+    lines += [f"note: {sentence}" for sentence in summary.get("verdict", [])]
+    return "\n".join(lines)
 
 
 def measured(models: Mapping[str, Any], measures: Sequence[Mapping[str, str]]) -> list[list[str]]:
@@ -61,6 +106,7 @@ def measured(models: Mapping[str, Any], measures: Sequence[Mapping[str, str]]) -
         [f"{m['title']} ({'lower' if m['better'] == 'lower' else 'higher'} is better)",
          *(number(model["scores"].get(m["key"])) for model in models.values())]
         for m in measures
+        if any(model["scores"].get(m["key"]) is not None for model in models.values())
     ]  # fmt: skip
 
 
@@ -85,13 +131,15 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
             f"trust: {trust['calibrated']} held-out neighborhoods are too few for {percent(trust['level'])} confidence"
         ]
     lines = [
-        f"trust: with {percent(trust['level'])} confidence a witness of {name} is within (median) "
+        f"trust: with {percent(trust['level'])} confidence {name}'s witness is within (median) "
         + ", ".join(f"{output} {bound:.3g}" for output, bound, _ in known[:6])
         + (", ..." if len(known) > 6 else "")
-        + " of the network nearby;"
+        + f" of the network at {'molecules' if summary['kind'] == 'molecules' else 'steps'} nearby;"
     ]
     shares = sum(share for _, _, share in known) / len(known)
-    lines.append(f"       this held in {shares:.0%} of {trust['tested']} test neighborhoods")
+    lines.append(
+        f"       this held in {shares:.0%} of {trust['tested']} test neighborhoods; it is not the prediction's error"
+    )
     if summary.get("trade_off"):
         lines += ["", curve_of(summary["trade_off"])]
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,8 @@ class Member(NamedTuple):
     """(K,) the tree's values."""
     leaf: int
     """The node of the tree that it ends in."""
+    measured: np.ndarray | None = None
+    """(K,) what is known of it, NaN where nothing is; None if it was not among the molecules that were given."""
 
 
 class Change(NamedTuple):
@@ -139,32 +141,27 @@ class Explanation:
         shown = self.target(target)
         origins = [member.origin for member in self.members]
         counts = ", ".join(f"{origins.count(o)} {o}" for o in ("given", "pool", "analog") if o in origins)
-        lines = [
-            f"{self.smiles}",
-            f"  predicted: {self._values(self.prediction, shown)}",
-            f"  its tree:  {self._values(self.witnessed, shown)}",
-        ]
+        lines = [f"{self.smiles}", f"  predicted: {self._values(self.prediction, shown)}"]
         if target is None and len(shown) < len(self.targets):
             lines[0] += f"   ({len(shown)} of {len(self.targets)} targets, which differ most between the leaves)"
-        if len(self.members) < 3:
+        if known := self._measured(self.members[0], shown):
+            lines.append(f"  measured:  {known}   (it is among the molecules that were given)")
+        if len(self.members) < FEWEST:
+            return "\n".join([*lines, f"  {self.trust(shown)}"])
+        lines.append(f"  its tree:  {self._values(self.witnessed, shown)}")
+        if not {"given", "pool"} & set(origins):
             lines.append(
-                "  There are too few similar molecules to hold the tree to account: lower the threshold of similarity, "
-                "or give a pool."
+                "  No molecule that the model was trained on is near: the tree tells what the network does here, not "
+                "what is known."
             )
-        else:
-            if not {"given", "pool"} & set(origins):
-                lines.append(
-                    "  No molecule that the model was trained on is near: the tree tells what the network does here, "
-                    "not what is known."
-                )
-            lines += [
-                f"  {len(self.members)} members in its neighborhood ({counts or 'no others'})",
-                f"  the tree is off by {self._values(self.deviation, shown)} on average"
-                + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
-            ]
-            lines.append(f"  {self.trust(shown)}")
-            if self.divergence is not None:
-                lines.append(f"  KL(tree || network) = {self.divergence:.3g} nats on average, over all outputs")
+        lines += [
+            f"  {len(self.members)} members in its neighborhood ({counts or 'no others'})",
+            f"  the tree is off by {self._values(self.deviation, shown)} on average"
+            + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
+            f"  {self.trust(shown)}",
+        ]
+        if self.divergence is not None:
+            lines.append(f"  KL(tree || network) = {self.divergence:.3g} nats on average, over all outputs")
         lines += ["", *self._tree(0, "", shown)]
         changes = self.changes()
         if changes:
@@ -172,9 +169,10 @@ class Explanation:
             for change in changes[:_CHANGES]:
                 what = f"{'with' if change.gains else 'without'} {self._named(change.split)}"
                 member = change.member
+                known = self._measured(member, shown)
                 lines.append(
                     f"  {self._values(member.prediction, shown)}  {what}\n      {member.smiles}  ({member.origin}, "
-                    f"similarity {member.similarity:.2f})"
+                    f"similarity {member.similarity:.2f}{f', measured: {known}' if known else ''})"
                 )
         collided = [s for s in self.substructures.values() if s.others]
         lines += [f"bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
@@ -182,13 +180,24 @@ class Explanation:
 
     def trust(self, shown: Sequence[int] | None = None) -> str:
         """In one sentence how far the tree can be trusted near the molecule, for the targets at these places."""
+        if len(self.members) < FEWEST:
+            return (
+                f"there are too few similar molecules ({len(self.members) - 1}) for a tree: train with analogs, with a "
+                "pool, or with a lower threshold of similarity"
+            )
         if self.bound is None:
-            return unknown(self.level, self.calibrated, enough=len(self.members) >= FEWEST)
+            return unknown(self.level, self.calibrated)
         values = self._values(self.bound, range(len(self.targets)) if shown is None else shown)
         return (
             f"with {percent(self.level)} confidence the tree is within {values} of the network at a further molecule "
             f"of this neighborhood (calibrated on {self.calibrated} held-out neighborhoods)"
         )
+
+    def _measured(self, member: Member, shown: Sequence[int]) -> str:
+        """What is known of a member, in words; empty if nothing is."""
+        if member.measured is None:
+            return ""
+        return self._values(member.measured, [k for k in shown if np.isfinite(member.measured[k])])
 
     def _values(self, values: np.ndarray, shown: Sequence[int]) -> str:
         return ", ".join(f"{self.targets[k]} = {values[k]:.{self._decimals[k]}f}" for k in shown)
@@ -235,6 +244,7 @@ class Explanation:
                 "leaf": member.leaf,
                 **{f"predicted: {name}": float(member.prediction[k]) for k, name in enumerate(self.targets)},
                 **{f"tree: {name}": float(member.witness[k]) for k, name in enumerate(self.targets)},
+                **{f"measured: {name}": _number(member.measured, k) for k, name in enumerate(self.targets)},
             }
             for member in self.members
         ]
@@ -285,6 +295,7 @@ class Explanation:
                 np.array([row[f"predicted: {name}"] for name in targets]),
                 np.array([row[f"tree: {name}"] for name in targets]),
                 row["leaf"],
+                _measurements([row.get(f"measured: {name}") for name in targets]),
             )
             for row in rows
         )
@@ -317,11 +328,16 @@ class Explanation:
         """Write `to_dict` as a JSON file."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
-    def to_html(self, path: str | Path) -> None:
-        """Write it as one HTML file that needs nothing else: tree, pictures, what would change it, neighbors."""
+    def to_html(self, path: str | Path, *, title: str | None = None) -> None:
+        """Write it as one HTML file that needs nothing else: tree, pictures, what would change it, neighbors.
+
+        Parameters
+        ----------
+        title : what was explained, for instance the name of a file; by default the molecule.
+        """
         from pellucid.molecules.report import write_one
 
-        write_one(self, path)
+        write_one(self, path, title=title)
 
     def plot(self, target: str | int | None = None, *, title: str | None = None) -> Figure:
         """The tree, each split drawn as its substructure, the molecule's path marked; save it as .svg or .png."""
@@ -347,6 +363,16 @@ class Explanation:
         return stream.getvalue()
 
 
+def _number(values: np.ndarray | None, k: int) -> float | None:
+    return None if values is None or not np.isfinite(values[k]) else float(values[k])
+
+
+def _measurements(values: Sequence[float | None]) -> np.ndarray | None:
+    if all(value is None for value in values):
+        return None
+    return np.array([np.nan if value is None else value for value in values])
+
+
 def bit_names(size: int) -> list[str]:
     """What the features of the trees are called."""
     return [f"bit {i}" for i in range(size)]
@@ -361,8 +387,17 @@ def explain(
     *,
     level: float = LEVEL,
     which: int = 0,
+    measured: Mapping[str, np.ndarray] | None = None,
 ) -> Explanation:
-    """The explanation of one of the molecules whose neighborhoods these are, with a bound if there is a calibration."""
+    """The explanation of one of the molecules whose neighborhoods these are.
+
+    Parameters
+    ----------
+    calibration : where bounds come from, if they are known.
+    which : of the molecules.
+    measured : (K,) values that are known, by SMILES.
+    """
+    known = measured or {}
     neighbors, hoods = around.neighbors(which), around.hoods
     entries = slice(*hoods.offsets[which : which + 2].tolist())
     where = hoods.members[entries]
@@ -382,7 +417,10 @@ def explain(
         prediction=values[0],
         witness=natural,
         path=tuple(tree.path(witnesses.x[int(hoods.centers[which])])),
-        members=tuple(Member(*neighbor, values[j], answers[j], int(leaves[j])) for j, neighbor in enumerate(neighbors)),
+        members=tuple(
+            Member(*neighbor, values[j], answers[j], int(leaves[j]), known.get(neighbor.smiles))
+            for j, neighbor in enumerate(neighbors)
+        ),
         deviation=np.abs(values - answers).mean(0),
         local_auc=_local_auc(f, g),
         substructures=find_substructures(

@@ -78,7 +78,8 @@ class PropertyModel:
     Attributes
     ----------
     targets_ : names of the targets.
-    smiles_, pool_ : the molecules given, those held out included, and unlabeled ones: where neighbors come from.
+    smiles_, y_ : the molecules given, those held out included, and (N, K) what was measured.
+    pool_ : unlabeled ones. Both are where neighbors come from.
     rejected_ : rows of what was given that were left out, with the reason.
     groups_ : what is exchanged to make analogs.
     task_ : how outputs become values.
@@ -118,6 +119,7 @@ class PropertyModel:
 
     targets_: tuple[str, ...] = field(init=False, repr=False)
     smiles_: tuple[str, ...] = field(init=False, repr=False)
+    y_: np.ndarray = field(init=False, repr=False)
     rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
     pool_: tuple[str, ...] = field(init=False, repr=False)
     groups_: Groups = field(init=False, repr=False)
@@ -200,6 +202,7 @@ class PropertyModel:
         # A copy is trained, so that what was learned before survives an interruption.
         model = replace(self)
         model.targets_, model.smiles_, model.rejected_ = molecules.targets, molecules.smiles, molecules.rejected
+        model.y_ = molecules.y
         Task.of(self.task, molecules.y, molecules.targets)
         model.task_ = Task.of(self.task, learned.y, learned.targets, part=" after molecules were held out")
         if watched is not None and self.task == "classification":
@@ -233,7 +236,7 @@ class PropertyModel:
             companion=setting.play,
             stepper=setting.stepper,
         )
-        for name in ("targets_", "smiles_", "rejected_", "pool_", "groups_", "task_", "network_"):
+        for name in ("targets_", "smiles_", "y_", "rejected_", "pool_", "groups_", "task_", "network_"):
             setattr(self, name, getattr(model, name))
         self.calibration_ = None
         return self if watched is None else self.calibrate(watched.smiles, progress=progress)
@@ -343,8 +346,9 @@ class PropertyModel:
         around = self.surroundings(smiles, progress=progress)
         found = self.witnesses(around, delta=delta, progress=progress)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
+        measured = dict(zip(self.smiles_, self.y_, strict=True))
         return [
-            explain(found, around, self.task_, self._morgan, calibration, level=level, which=i)
+            explain(found, around, self.task_, self._morgan, calibration, level=level, which=i, measured=measured)
             for i in range(len(around))
         ]
 
@@ -398,6 +402,7 @@ class PropertyModel:
             "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
             "largest_group": self.groups_.largest,
             "smiles": list(self.smiles_),
+            "y": [[None if np.isnan(value) else float(value) for value in row] for row in self.y_],
             "rejected": [list(row) for row in self.rejected_],
             "pool": list(self.pool_),
             "history": self.history_,
@@ -422,6 +427,8 @@ class PropertyModel:
             model.task_ = Task(kind=model.task, shift=shift, scale=scale)
             model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
             model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
+            empty = [[None] * len(model.targets_)] * len(model.smiles_)  # models saved by earlier versions
+            model.y_ = np.array(content.get("y", empty), dtype=np.float64).reshape(len(model.smiles_), -1)
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.history_ = content["history"]
             own = bool(content["own_network"])

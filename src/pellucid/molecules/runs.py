@@ -12,6 +12,7 @@ from pellucid import runs
 from pellucid.molecules.explanation import Explanation
 from pellucid.molecules.neighborhoods import Similar
 from pellucid.molecules.property_model import PropertyModel
+from pellucid.molecules.run_measures import measures, scores_of
 from pellucid.molecules.table import Molecules
 from pellucid.trust import LEVEL, check_level
 
@@ -134,7 +135,7 @@ def train(
 def _seen(model: PropertyModel, watched: Molecules) -> tuple[float, float]:
     """Loss and deviation on validation molecules."""
     scores = model.evaluate(watched)
-    return scores.loss if model.task == "classification" else scores.loss**0.5, scores.variation
+    return scores.loss if model.task == "classification" else scores.loss**0.5, scores.deviation or 0.0
 
 
 def _measured(
@@ -146,12 +147,25 @@ def _measured(
     some = test.select(np.arange(min(len(test), _EXPLAINED)))
     explanations = shown.explain_many(some, level=level, progress=progress)
     fresh = {name: model.held_out(test, seed=1, progress=progress) for name, model in models.items()}
+    told = {
+        name: {"scores": scores_of(scores[name], models[name], test, fresh[name]), **found.notes[name]}
+        for name in models
+    }
     first = next(iter(scores.values()))
+    lone = int((first.sizes <= 2).sum())
+    small = [f"{lone} of {len(test)} test molecules have fewer than two similar ones: trees say nothing of them"]
     return {
-        "measures": measures(first.measure),
-        "models": {name: {"scores": scores[name].to_dict(), **found.notes[name]} for name in models},
+        "measures": measures(first.measure, test),
+        "models": told,
+        "verdict": runs.verdict(
+            told,
+            tested=len(test),
+            deviation="deviation",
+            more=[small[0] + (", and --analogs yes helps." if not shown.similar.analogs else ".")] if lone else [],
+        ),
         "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
         "deviation_unit": "total variation between tree and network"
+        + (", a sum over the targets" if len(test.targets) > 1 else "")
         + ("" if first.measure == "AUC" else ", in standard deviations of the targets"),
         "trust": runs.trust(
             {name: model.calibration_ for name, model in models.items() if model.calibration_ is not None},
@@ -186,22 +200,3 @@ def _place(rows: Sequence[int], names: Mapping[int, str]) -> str:
     called = dict.fromkeys(names[row] for row in rows if names.get(row))
     where = f"row {', '.join(str(row) for row in rows)}"
     return f"{', '.join(called)} ({where})" if called else where
-
-
-def measures(measure: str) -> list[dict[str, str]]:
-    """What a report compares, by the name of the accuracy: "AUC" or "RMSE"."""
-    better, title = ("higher", "AUC") if measure == "AUC" else ("lower", "RMSE")
-    against = f"{title} against the measured values"
-    return [
-        {"key": "accuracy", "title": f"{title} of the network", "better": better, "about": against},
-        {"key": "witness_accuracy", "title": f"{title} of its trees", "better": better,
-         "about": f"each tree at its own molecule: {against}"},
-        {"key": "variation", "title": "deviation", "better": "lower",
-         "about": "total variation between tree and network, a mean over the neighborhoods"},
-        {"key": "explained", "title": "variance explained", "better": "higher",
-         "about": "share of the network's variance inside the neighborhoods that the trees account for"},
-        {"key": "local_auc", "title": "AUC_B, locally", "better": "higher",
-         "about": "share of pairs in a neighborhood that tree and network put into the same order; ties are wrong"},
-        {"key": "global_auc", "title": "AUC_D, globally", "better": "higher",
-         "about": "the same over all test molecules, each with its own tree"},
-    ]  # fmt: skip

@@ -46,6 +46,12 @@ class Scores:
         """Mean total variation over all neighborhoods."""
         return float(self.variations.mean())
 
+    @property
+    def deviation(self) -> float | None:
+        """Mean total variation over the neighborhoods of more than 2 members, which alone say something; or None."""
+        large = self.variations[self.sizes > 2]
+        return float(large.mean()) if len(large) else None
+
     def to_dict(self) -> dict[str, Any]:
         """Means over the targets, and the scores of each, ready for JSON."""
         names = ("accuracy", "witness_accuracy", "local_auc", "global_auc")
@@ -54,6 +60,7 @@ class Scores:
             "loss": self.loss,
             **{name: _mean(getattr(self, name)) for name in names},
             "variation": self.variation,
+            "deviation": self.deviation,
             "explained": _plain(self.explained),
             "neighborhoods": len(self.sizes),
             "above_2_members": int((self.sizes > 2).sum()),

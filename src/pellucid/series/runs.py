@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import runs
+from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.recordings import Recordings
 from pellucid.trust import LEVEL, check_level
@@ -18,18 +19,19 @@ _SHARE = 0.1
 _SHOWN = 12
 
 MEASURES = [
-    {"key": "relative_error", "title": "relative error", "better": "lower",
-     "about": "error of the forecasts divided by that of always forecasting the mean"},
-    {"key": "error", "title": "error", "better": "lower",
-     "about": "root mean squared error of the forecasts, in the units of the data"},
-    {"key": "negative_log_likelihood", "title": "negative log-likelihood", "better": "lower",
-     "about": "of each value given all before it, in nats"},
-    {"key": "relative_deviation", "title": "relative deviation", "better": "lower",
-     "about": "how far laws and network are apart, relative to how much the forecasts move"},
-    {"key": "deviation", "title": "deviation", "better": "lower",
-     "about": "root mean squared error between law and network, in the units of the data"},
-    {"key": "variation", "title": "variation", "better": "lower",
-     "about": "how much all coefficients change from one step to the next"},
+    measure("relative_error", "relative error", "lower",
+            "error of the forecasts divided by that of always forecasting the mean, which is 1"),
+    measure("error", "error", "lower", "root mean squared error of the forecasts, in the units of the data"),
+    measure("negative_log_likelihood", "negative log-likelihood", "lower",
+            "of each value given all before it, in nats"),
+    measure("relative_deviation", "relative deviation", "lower",
+            "how far laws and network are apart, relative to how much the forecasts move"),
+    measure("deviation", "deviation", "lower",
+            "root mean squared error between law and network, in the units of the data"),
+    measure("explained_left_out", "variance explained, left out", "higher",
+            "of the forecasts, by laws at steps that they were not fitted to: 0 is no better than a constant"),
+    measure("variation", "variation", "lower",
+            "how much all coefficients change from one step to the next, in the units of the data"),
 ]  # fmt: skip
 
 
@@ -85,6 +87,7 @@ def train(
         say=say,
     )
     say("measuring on the test recordings")
+    linear = baseline(parts["train"], parts["test"], model.context, model.horizon)
     rows = {name: sum(len(table) for table in part.values) for name, part in parts.items()}
     summary = runs.summary_of(
         "series",
@@ -98,7 +101,8 @@ def train(
         },
         settings=found.shown.settings(),
         channels=list(source.channels),
-        **_measured(found, parts["test"], level),
+        **_measured(found, parts["test"], level, linear),
+        baseline=linear,
         trade_off=runs.trade_off(
             found.trials,
             tolerance,
@@ -112,25 +116,87 @@ def train(
     return summary
 
 
+def baseline(train: Recordings, test: Recordings, context: int, horizon: int) -> dict[str, Any]:
+    """One linear law for everything, which reads the whole context: what a network should beat.
+
+    Fitted by least squares to the training data, standardized, and rolled out over the test sequences as forecasts are.
+    """
+    rows = np.concatenate(train.values)
+    shift, scale = rows.mean(0), rows.std(0)
+    lags, after = [], []
+    for table in train.values:
+        z = (table - shift) / scale
+        if len(z) > context:
+            windows = np.lib.stride_tricks.sliding_window_view(z, context, axis=0)[:-1]  # (T - context, c, context)
+            lags.append(windows.reshape(len(windows), -1))
+            after.append(z[context:])
+    x, y = np.concatenate(lags), np.concatenate(after)
+    # A little ridge: lags of one channel are nearly the same.
+    theta = np.linalg.solve(x.T @ x + 1e-3 * len(x) * np.eye(x.shape[1]), x.T @ y)
+    z = (test.sequences(context + horizon) - shift) / scale
+    seen, path = z[:, :context], []
+    for _ in range(horizon):
+        path.append(seen.transpose(0, 2, 1).reshape(len(z), -1) @ theta)
+        seen = np.concatenate([seen[:, 1:], path[-1][:, None]], axis=1)
+    missed, future = np.stack(path, axis=1) - z[:, context:], z[:, context:]
+    return {
+        "title": "linear",
+        "about": f"one linear law of the last {context} values for everything, fitted by least squares",
+        "scores": {
+            "relative_error": float(np.sqrt(np.square(missed).mean() / np.square(future).mean())),
+            "error": float(np.sqrt(np.square(missed * scale).mean())),
+        },
+    }
+
+
+def _beaten(models: dict[str, Any], linear: dict[str, Any]) -> list[str]:
+    """Say so where no network is needed."""
+    best = min(model["scores"]["relative_error"] for model in models.values())
+    simple = linear["scores"]["relative_error"]
+    if best <= simple:
+        return []
+    return [
+        f"One linear law for everything forecasts better (relative error {simple:.3g}) than the networks ({best:.3g}): "
+        "train longer or wider before trusting what these say."
+    ]
+
+
 def _seen(model: Forecaster, watched: Recordings) -> tuple[float, float]:
     """Error and deviation on validation pieces."""
     scores = model.evaluate(watched)
     return scores.relative_error, scores.relative_deviation
 
 
-def _measured(found: runs.SideBySide[Forecaster], test: Recordings, level: float) -> dict[str, Any]:
+def _measured(
+    found: runs.SideBySide[Forecaster], test: Recordings, level: float, linear: dict[str, Any]
+) -> dict[str, Any]:
     """What the test pieces say."""
     models = found.models
+    left_out = {name: model.held_out(test, seed=1) for name, model in models.items()}
+    told = {
+        name: {
+            "scores": {
+                **model.evaluate(test)._asdict(),
+                "explained_left_out": runs.mean_of(left_out[name].explained()),
+            },
+            **found.notes[name],
+        }
+        for name, model in models.items()
+    }
     return {
         "measures": MEASURES,
-        "models": {
-            name: {"scores": model.evaluate(test)._asdict(), **found.notes[name]} for name, model in models.items()
-        },
+        "models": told,
+        "verdict": runs.verdict(
+            told,
+            tested=int(told["DEEP"]["scores"]["sequences"]),
+            deviation="relative_deviation",
+            more=_beaten(told, linear),
+        ),
         "deviations": {name: model.deviations(test).tolist() for name, model in models.items()},
         "deviation_unit": "rms distance between law and network along a forecast, in standard deviations",
         "trust": runs.trust(
             {name: model.calibrations_["generated"] for name, model in models.items()},
-            {name: model.held_out(test, seed=1) for name, model in models.items()},
+            left_out,
             {name: model.in_units(np.ones(len(model.channels_))) for name, model in models.items()},
             level,
         ),
