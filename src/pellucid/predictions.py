@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +16,15 @@ from torch import Tensor
 from pellucid.builders import from_lists, nearest
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
-from pellucid.tables import SMILES_NAMES, Table, read_table, value_of
+from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, read_table, require_column, value_of
 from pellucid.witnesses.base import WitnessFamily
 from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
-_PREDICTIONS = ("prediction", "predicted", "y_pred", "y_hat")
+_PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
+_PROBABILITIES = re.compile(r"(.*_)?prob(s|as?|abilit(y|ies))?([_:.\d(\[].*)?")
+_SCORES = ("score", "scores", "f")
 _TRUTHS = ("truth", "ground_truth", "y_true", "measured", "observed", "actual", "target", "label")
-_IDS = ("id", "ids", "index", "idx", "key", "name", "row", "number", "no", "unnamed:_0", "")
 _NUMBERING = "numbers the rows"
 _MOLECULES = "molecules; read their substructures with `smiles=`"
 # Fewer rows have no neighborhoods to speak of.
@@ -77,8 +79,11 @@ class Predictions:
         return "\n".join(lines)
 
     def errors(self) -> dict[str, float]:
-        """Root mean squared error of each output against the measured values, if there are any."""
-        if self.truth is None:
+        """Root mean squared error of the output against the measured values, if there are any.
+
+        Of several outputs there is none: probabilities of classes, say, are not all compared with one column.
+        """
+        if self.truth is None or len(self.outputs) > 1:
             return {}
         known = ~np.isnan(self.truth)
         squares = (self.f[known] - self.truth[known, None]) ** 2
@@ -145,11 +150,7 @@ def read_predictions(
         "smiles": [smiles] if smiles is not None else [],
     }.items():
         for name in names:
-            if name not in table.header:
-                raise InputError(
-                    f"`{option}=` must be a column of {source}. Got {name!r}; its columns are "
-                    f"{', '.join(table.header)}."
-                )
+            require_column(name, table.header, source, f"`{option}=`")
     outputs = list(dict.fromkeys(prediction)) or _find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
     chosen, left_out = _choose_features(table, others, list(dict.fromkeys(features)), smiles, outputs)
@@ -218,17 +219,11 @@ class ScaledLinearFamily(WitnessFamily):
         return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals)
 
 
-def _plain(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
-
-
 def _find_predictions(table: Table, source: str) -> list[str]:
-    found = [
-        name
-        for name in table.header
-        if _plain(name) in _PREDICTIONS or _plain(name).startswith(("prediction", "predicted"))
-    ]
-    found = found or [name for name in table.header if _plain(name) == "f"]
+    found = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
+    found = found or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
+    for usual in _SCORES:
+        found = found or [name for name in table.header if plain(name) == usual]
     if not found:
         raise InputError(
             f"{source} must have a column of predictions, named prediction or the like. Got "
@@ -251,35 +246,37 @@ def _choose_features(
 
 def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
     """Why a column is no feature, unless it is asked for."""
-    # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear", "bound 90 %: wear".
+    # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
     targets = {output.partition(": ")[2] for output in outputs} - {""}
-    if targets and (name.partition(": ")[2] in targets or name in ("members", "problem")):
+    if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
         return "comes with the predictions"
     values = [value_of(cell, table.comma) for cell in table.column(name)]
     for cell, number, value in zip(table.column(name), table.numbers, values, strict=True):
-        if value is None and _plain(name) in SMILES_NAMES:
+        if value is None and plain(name) in SMILES_NAMES:
             return _MOLECULES
         if value is None:
             return f"{cell.strip()[:20]!r} in row {number} is no number"
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not known:
         return "blank"
-    if _plain(name) in _IDS or _plain(name).endswith("_id"):
+    if _PROBABILITIES.fullmatch(plain(name)):
+        return "looks like a prediction; ask for it with `prediction=` or `features=`"
+    if plain(name) in ID_NAMES or plain(name).endswith("_id"):
         return "a name"
     steps = set(np.diff(known).tolist())
     if len(known) == len(values) > 2 and steps == {1.0}:
         return _NUMBERING
     if len(set(known)) == 1:
         return "always the same"
-    coordinate = any(_plain(other) == "x" for other in others)
-    if name in targets or _plain(name) in _TRUTHS or (_plain(name) == "y" and not coordinate):
+    coordinate = any(plain(other) == "x" for other in others)
+    if name in targets or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
         return "looks like measured values; say so with `truth=`, or ask for it with `features=`"
     return ""
 
 
 def _find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    found = {_plain(name): name for name, why in reversed(left_out) if why == _MOLECULES}
+    found = {plain(name): name for name, why in reversed(left_out) if why == _MOLECULES}
     for name in SMILES_NAMES:
         if name in found:
             return found[name]

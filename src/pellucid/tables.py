@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +14,12 @@ from pellucid.errors import InputError
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
 """Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
+ID_NAMES = ("id", "ids", "index", "idx", "key", "name", "row", "number", "no", "unnamed:_0", "")
+"""Names of a column that numbers or names its rows, as `plain` has them; and whatever ends in _id."""
+_ROW_NAMES = (
+    "id", "name", "names", "title", "compound", "compound_id", "compound_name", "molecule_id", "molecule_name",
+    "mol_id", "molecule_chembl_id", "chembl_id",
+)  # fmt: skip
 _BLANKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "nd", "n.d.")
 
 
@@ -35,11 +43,16 @@ def read_table(path: str | Path) -> Table:
     """The cells of a text file with a line of names.
 
     Cells are separated by commas, semicolons (then numbers may have a decimal comma) or tabs, whichever the line of
-    names has most. Blank lines do not count as rows, but keep their numbers.
+    names has most. Blank lines do not count as rows, but keep their numbers. A file that ends in .smi has no line of
+    names: each line is a SMILES, a blank or tab, and a name, in columns called "smiles" and "name".
     """
-    if not isinstance(path, str | Path) or not Path(path).is_file():
-        raise InputError(f"The table must be a CSV file. Got {str(path)!r}, which is none; correct the path.")
+    if not isinstance(path, str | Path):
+        raise InputError(f"The table must be a CSV file. Got {type(path).__name__}; give its path.")
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"The table must be a CSV file. Got {path}, which is a folder; name a file in it.")
+    if not path.exists():
+        raise InputError(f"The table must be a CSV file. Got {path}, which does not exist; correct the path.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -47,6 +60,8 @@ def read_table(path: str | Path) -> Table:
             f"{path.name} must be text in UTF-8. Got other bytes: an Excel or compressed file, or another encoding; "
             "save it as CSV in UTF-8."
         ) from None
+    if path.suffix.lower() == ".smi":
+        return _smi(text, path.name)
     first = text.lstrip().partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
@@ -70,6 +85,49 @@ def read_table(path: str | Path) -> Table:
                 f"in row {number}; mend it, and put texts that contain the separator in quotes."
             )
     return Table(header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";")
+
+
+def _smi(text: str, source: str) -> Table:
+    lines = [(i, line.split(maxsplit=1)) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if lines and plain(lines[0][1][0]) in SMILES_NAMES:  # some programs write a line of names
+        lines = lines[1:]
+    if not lines:
+        raise InputError(f"{source} must hold a SMILES on each line. Got none; is it the right file?")
+    rows = [[cells[0], cells[1].strip() if len(cells) > 1 else ""] for _, cells in lines]
+    return Table(["smiles", "name"], rows, [i for i, _ in lines], False)
+
+
+def plain(name: str) -> str:
+    """A name of a column without what people write differently: capitals, blanks and hyphens."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def require_column(name: str, header: Iterable[str], source: str, what: str) -> None:
+    """Refuse a name that is no column, with the one that may have been meant.
+
+    >>> require_column("PIC50", ["smiles", "pIC50"], "a.csv", "A target")
+    Traceback (most recent call last):
+    pellucid.errors.InputError: A target must be a column of a.csv. Got 'PIC50'; did you mean 'pIC50'? Its columns ...
+    """
+    known = list(header)
+    if name in known:
+        return
+    alike = {plain(other): other for other in reversed(known)}
+    close = difflib.get_close_matches(plain(name), alike, 1)
+    meant = f"did you mean {alike[close[0]]!r}? Its" if close else "its"
+    raise InputError(f"{what} must be a column of {source}. Got {name!r}; {meant} columns are {', '.join(known)}.")
+
+
+def row_names(table: Table, column: str | None, source: str) -> dict[int, str]:
+    """What rows are called, by their numbers: in the column given, or in one whose name says so; or nothing."""
+    if column is not None:
+        require_column(column, table.header, source, "`names=`")
+    usual = (title for title in table.header if plain(title) in _ROW_NAMES)
+    found = column if column is not None else next(usual, None)
+    if found is None:
+        return {}
+    cells = (cell.strip() for cell in table.column(found))
+    return {number: cell for number, cell in zip(table.numbers, cells, strict=True) if cell}
 
 
 def value_of(cell: str, comma: bool) -> float | None:

@@ -3,6 +3,7 @@ import pytest
 
 from pellucid import InputError
 from pellucid.molecules import nav17, read
+from pellucid.tables import read_table, row_names
 
 NAN = np.nan
 
@@ -45,10 +46,19 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
         (
             "smiles,y\nCCO,1\n",
             {"smiles": "z"},
-            "`smiles` must be a column of a.csv. Got 'z'; its columns are smiles, y",
+            "`smiles=` must be a column of a.csv. Got 'z'; its columns are smiles, y",
         ),
         ("smiles,y\nCCO,1\n", {"targets": ["z"]}, "Every target must be a column of a.csv. Got 'z'"),
-        ("smiles,y\nCCO,high\n", {"targets": ["y"]}, "'y' is 'high', not a number"),
+        ("smiles,pIC50\nCCO,1\n", {"targets": ["PIC50"]}, "Got 'PIC50'; did you mean 'pIC50'. Its columns are smiles,"),
+        ("smiles,y\nCCO,>1\nCCN,2\n", {"targets": ["y"]}, "'y' is '>1', not a number"),
+        (
+            "smiles,name\nCCO,ethanol\nCCN,\n",
+            {"targets": ["name"]},
+            "Got 'name' of a.csv, a column of text: row 2 is 'ethanol'; choose another column",
+        ),
+        ("smiles,y\nCCO,1\n", {"targets": ["smiles"]}, "Got 'smiles', the column of SMILES"),
+        ("CCO,1.5\nCCN,2\n", {}, "must begin with a line of names. Got CCO, 1.5; write one above it"),
+        ("c1ccccc1O\nCCN\n", {}, "must begin with a line of names. Got c1ccccc1O; .*or call the file .smi"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, text, options, message):
@@ -57,8 +67,10 @@ def test_bad_tables_are_refused(tmp_path, text, options, message):
 
 
 def test_missing_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match="which is none; correct the path"):
+    with pytest.raises(InputError, match=r"a.csv, which does not exist; correct the path"):
         read(tmp_path / "a.csv")
+    with pytest.raises(InputError, match="which is a folder; name a file in it"):
+        read(tmp_path)
 
 
 def test_the_embedded_series():
@@ -92,9 +104,52 @@ def test_columns_that_are_no_targets_are_told(tmp_path):
     assert table.targets == ("z",)
     assert table.ignored == ("id ('A1' in row 2)", "y ('>10' in row 2)", "empty (blank)")
     assert "1 target (z); columns that are not targets: id ('A1' in row 2), y" in table.summary()
-    skipped = read(path, targets=["y", "z"], on_error="skip")
+    skipped = read(path, targets="y", on_error="skip")
     assert skipped.rejected == ((2, "CCO", "'y' is '>10', not a number"),)
-    assert skipped.y.tolist() == [[7, 2]]
+    assert skipped.y.tolist() == [[7]]
+
+
+def test_a_cell_that_is_no_number_costs_a_row_only_if_nothing_is_left_of_it(tmp_path):
+    path = write(tmp_path / "a.csv", "smiles,y,z\nCCO,>10,1\nCCN,7,2\nCCC,<1,\nOCC,,1\n")
+    table = read(path, targets=["y", "z"], on_error="skip")
+    assert table.smiles == ("CCO", "CCN")
+    np.testing.assert_array_equal(table.y, [[NAN, 1], [7, 2]])
+    assert table.rejected == (
+        (2, "CCO", "'y' is '>10', not a number: left blank"),
+        (4, "CCC", "'y' is '<1', not a number"),
+    )
+    assert "1 row left out and 1 cell left blank, see `rejected`" in table.summary()
+    with pytest.raises(InputError, match=r"row 2 \('CCO'\): 'y' is '>10', not a number; row 4"):
+        read(path, targets=["y", "z"])
+
+
+def test_numberings_and_constants_are_no_targets_unless_asked_for(tmp_path):
+    path = write(
+        tmp_path / "a.csv",
+        "smiles,assay_id,cas,batch,count,index,y\nCCO,3,64,5,2,1.5,1\nCCN,3,75,5,2,2.5,2\nCCC,4,74,5,3,2.5,2.5\n",
+    )
+    table = read(path)
+    assert table.targets == ("count", "y")
+    assert table.ignored == (
+        "assay_id (a name or number of the rows)",
+        "cas (whole numbers, all different; name it with `targets=` if it is measured)",
+        "batch (always 5)",
+        "index (a name or number of the rows)",
+    )
+    assert read(path, targets=["cas", "assay_id"]).y.tolist() == [[64, 3], [75, 3], [74, 4]]
+
+
+@pytest.mark.parametrize("head", ["", "SMILES Name\n"])
+def test_lines_of_smiles_and_names_are_read(tmp_path, head):
+    table = read(write(tmp_path / "a.smi", head + "OCC ethanol\n\nc1ccccc1\tthe benzene ring\nCCN\n"))
+    assert table.smiles == ("CCO", "c1ccccc1", "CCN")
+    assert table.targets == ()
+    first = 2 if head else 1
+    assert table.rows == ((first,), (first + 2,), (first + 3,))
+    known = read_table(tmp_path / "a.smi")
+    assert row_names(known, None, "a.smi") == {first: "ethanol", first + 2: "the benzene ring"}
+    with pytest.raises(InputError, match="must hold a SMILES on each line"):
+        read(write(tmp_path / "b.smi", "smiles\n"))
 
 
 def test_files_that_are_no_text_and_names_that_are_twice_there(tmp_path):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from rdkit import RDConfig
+from rdkit import Chem, RDConfig, rdBase
 
 from pellucid import datasets
 from pellucid.errors import InputError
 from pellucid.molecules.table import Molecules, collect, prepare
-from pellucid.tables import SMILES_NAMES, read_table, value_of
+from pellucid.tables import ID_NAMES, SMILES_NAMES, plain, read_table, require_column, value_of
 
 
 def read(
@@ -26,47 +27,93 @@ def read(
     """Molecules and their measured values from a text file with a line of names; see `prepare`.
 
     Cells are separated by commas, semicolons (then numbers may have a decimal comma) or tabs, whichever the line of
-    names has most. Blank lines do not count as rows, but keep their numbers.
+    names has most. Blank lines do not count as rows, but keep their numbers. A file that ends in .smi has no line of
+    names, and on each line a SMILES, a blank or tab, and a name.
 
     Parameters
     ----------
     smiles : the column of SMILES; by default it is found by its name.
-    targets : the columns of measured values; by default all others that hold numbers and blanks only. The summary
-        tells the targets, and the columns that are none.
-    on_error : as in `prepare`. A cell of a target that is neither a number nor blank is an error of its row, too.
+    targets : the columns of measured values; by default all others that hold numbers and blanks only, but no column
+        that is named like a numbering (id, ..._id, index, number, ...), none of whole numbers that are all different,
+        and none that is always the same. The summary tells the targets, and the columns that are none with the reason.
+    on_error : as in `prepare`. A cell of a target that is neither a number nor blank, such as ">10", is an error of its
+        row, too; "skip" leaves only this cell blank if another target of the row has a value, and lists it in
+        `rejected`.
     """
     header, rows, numbers, comma = read_table(path)
     name = Path(path).name
     column = smiles_column(header, smiles, name)
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    flawed = {title: _first_flaw(columns[title], numbers, comma) for title in header if title != column}
+    others = {title: _Cells(title, columns[title], numbers, comma) for title in header if title != column}
     if targets is None:
-        chosen = [title for title, flaw in flawed.items() if not flaw]
+        chosen = [title for title, cells in others.items() if not cells.flaw()]
     else:
-        chosen = [targets] if isinstance(targets, str) else list(targets)
+        chosen = [targets] if isinstance(targets, str) else list(dict.fromkeys(targets))
         for title in chosen:
-            if title not in columns:
-                raise InputError(
-                    f"Every target must be a column of {name}. Got {title!r}; its columns are {', '.join(header)}."
-                )
-    y = np.array([[value_of(cell, comma) for cell in columns[title]] for title in chosen], dtype=object).T
-    flaws = {
-        i: f"{title!r} is {columns[title][i]!r}, not a number"
-        for i in range(len(rows))
-        for k, title in reversed(list(enumerate(chosen)))
-        if y[i, k] is None
-    }
-    values = np.array([[np.nan if v is None else v for v in row] for row in y], dtype=np.float64)
-    ignored = [f"{title} ({flaw})" if flaw else title for title, flaw in flawed.items() if title not in chosen]
+            require_column(title, header, name, "Every target")
+            if title == column:
+                raise InputError(f"A target must hold measured values. Got {title!r}, the column of SMILES.")
+            others[title].refuse_text(name)
+    values = [others[title].values for title in chosen]
+    flaws: dict[int, list[str]] = {}
+    for title, known in zip(chosen, values, strict=True):
+        for i, value in enumerate(known):
+            if value is None:
+                flaws.setdefault(i, []).append(f"{title!r} is {columns[title][i].strip()!r}, not a number")
+    y = np.array([[np.nan if value is None else value for value in known] for known in values], dtype=np.float64)
+    told = {title: cells.flaw() for title, cells in others.items() if title not in chosen}
     return collect(
         list(columns[column]),
-        values.reshape(len(rows), len(chosen)),
+        y.reshape(len(chosen), len(rows)).T,
         tuple(chosen),
         on_error=on_error,
         numbers=numbers,
         flaws=flaws,
-        ignored=tuple(ignored),
+        ignored=tuple(f"{title} ({flaw})" if flaw else title for title, flaw in told.items()),
     )
+
+
+class _Cells:
+    """A column that may hold measured values."""
+
+    def __init__(self, title: str, cells: Sequence[str], numbers: Sequence[int], comma: bool) -> None:
+        self.title, self.cells, self.numbers = title, cells, numbers
+        self.values = [value_of(cell, comma) for cell in cells]
+        self.known = [value for value in self.values if value is not None and not math.isnan(value)]
+
+    def flaw(self) -> str:
+        """Why it holds no measured values, unless it is asked for."""
+        for cell, number, value in zip(self.cells, self.numbers, self.values, strict=True):
+            if value is None:
+                return f"{cell.strip()[:20]!r} in row {number}"
+        if not self.known:
+            return "blank"
+        if plain(self.title) in ID_NAMES or plain(self.title).endswith("_id"):
+            return "a name or number of the rows"
+        if len(self.known) >= _SEVERAL and len(set(self.known)) == 1:
+            return f"always {self.known[0]:g}"
+        if len(self.known) >= _SEVERAL and len(set(self.known)) == len(self.known) and _whole(self.known):
+            return "whole numbers, all different; name it with `targets=` if it is measured"
+        return ""
+
+    def refuse_text(self, source: str) -> None:
+        """A target of which next to nothing is a number was not meant."""
+        texts = [i for i, value in enumerate(self.values) if value is None]
+        if texts and len(self.known) < _NUMBERS * (len(self.known) + len(texts)):
+            raise InputError(
+                f"Every target must hold numbers. Got {self.title!r} of {source}, a column of text: row "
+                f"{self.numbers[texts[0]]} is {self.cells[texts[0]].strip()[:40]!r}; choose another column."
+            )
+
+
+# Of fewer values nobody can say that they are all different, or always the same.
+_SEVERAL = 3
+# A column with a smaller share of numbers is one of text.
+_NUMBERS = 0.1
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(value == round(value) for value in values)
 
 
 def tox21() -> Molecules:
@@ -109,26 +156,29 @@ def nav17() -> Molecules:
 
 
 def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
+    """Which column it is: the one given, or the one whose name says so."""
     if given is not None:
-        if given not in header:
-            raise InputError(
-                f"`smiles` must be a column of {source}. Got {given!r}; its columns are {', '.join(header)}."
-            )
+        require_column(given, header, source, "`smiles=`")
         return given
-    lowered = {name.lower().replace(" ", "_"): name for name in reversed(header)}
+    lowered = {plain(name): name for name in reversed(header)}
     for name in SMILES_NAMES:
         if name in lowered:
             return lowered[name]
+    if any(_is_data(cell) for cell in header):
+        raise InputError(
+            f"{source} must begin with a line of names. Got {', '.join(header[:4])}; write one above it, such as "
+            '"smiles,name", or call the file .smi if each line is a SMILES, a blank or tab, and a name.'
+        )
     raise InputError(
         f"{source} must have a column of SMILES, named {', '.join(SMILES_NAMES[:3])} or the like. Got "
         f"{', '.join(header)}; say which one it is with `smiles=`."
     )
 
 
-def _first_flaw(cells: Sequence[str], numbers: Sequence[int], comma: bool) -> str:
-    """Why a column holds no measured values."""
-    values = [value_of(cell, comma) for cell in cells]
-    for cell, number, value in zip(cells, numbers, values, strict=True):
-        if value is None:
-            return f"{cell.strip()[:20]!r} in row {number}"
-    return "blank" if all(np.isnan(value) for value in values if value is not None) else ""
+def _is_data(cell: str) -> bool:
+    """Whether a name of a column is a number or a molecule instead."""
+    value = value_of(cell, False)
+    if value is not None:
+        return not math.isnan(value)
+    with rdBase.BlockLogs():
+        return len(cell) > 2 and Chem.MolFromSmiles(cell) is not None

@@ -18,7 +18,7 @@ _LISTED = 5
 
 
 class Rejection(NamedTuple):
-    """A row that was left out, and why."""
+    """A row that was left out, or a cell that was left blank, and why."""
 
     row: int
     """As in the source, where a line of names counts as row 1."""
@@ -39,6 +39,7 @@ class Molecules:
     rows: tuple[tuple[int, ...], ...] = field(repr=False)
     """The rows of the source that each molecule comes from: several where it was listed more than once."""
     rejected: tuple[Rejection, ...] = ()
+    """Rows that were left out; and cells, such as ">10", that were left blank."""
     stripped: int = 0
     """Rows of salts and mixtures, of which the largest organic fragment was kept."""
     ignored: tuple[str, ...] = ()
@@ -78,7 +79,11 @@ class Molecules:
         parts += [f"{counted(merged, 'row')} merged with others of the same molecule"] if merged else []
         salts = counted(self.stripped, "salt or mixture", "salts or mixtures")
         parts += [f"{salts} reduced to the largest organic fragment"] if self.stripped else []
-        parts += [f"{counted(len(self.rejected), 'row')} left out, see `rejected`"] if self.rejected else []
+        kept = {row for rows in self.rows for row in rows}
+        cells = sum(r.row in kept for r in self.rejected)
+        left = [f"{counted(len(self.rejected) - cells, 'row')} left out"] if len(self.rejected) > cells else []
+        left += [f"{counted(cells, 'cell')} left blank"] if cells else []
+        parts += [f"{' and '.join(left)}, see `rejected`"] if left else []
         parts += [f"columns that are not targets: {', '.join(self.ignored)}"] if self.ignored else []
         return "; ".join(parts)
 
@@ -126,10 +131,10 @@ def collect(
     *,
     on_error: Literal["raise", "skip"],
     numbers: Sequence[int],
-    flaws: Mapping[int, str] = MappingProxyType({}),
+    flaws: Mapping[int, Sequence[str]] = MappingProxyType({}),
     ignored: tuple[str, ...] = (),
 ) -> Molecules:
-    """`prepare` for rows that were read: with their numbers, and flaws already known of some."""
+    """`prepare` for rows that were read: with their numbers, and flaws of their cells, which are NaN in `values`."""
     if on_error not in ("raise", "skip"):
         raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
     rejected: list[Rejection] = []
@@ -138,8 +143,11 @@ def collect(
     with rdBase.BlockLogs():
         for i, text in enumerate(texts):
             found, reason = canonical(text)
-            reason = reason or flaws.get(i, "")
-            if not reason and values.shape[1] and np.isnan(values[i]).all():
+            empty = values.shape[1] > 0 and bool(np.isnan(values[i]).all())
+            own = flaws.get(i, ())
+            if not reason and own and (empty or on_error == "raise"):
+                reason = own[0]
+            if not reason and empty:
                 reason = "no value for any target"
             if reason:
                 rejected.append(Rejection(numbers[i], text, reason))
@@ -158,6 +166,8 @@ def collect(
             ]
         else:
             kept[found] = places
+            blanks = [(i, flaw) for i in places for flaw in flaws.get(i, ())]
+            rejected += [Rejection(numbers[i], texts[i], f"{flaw}: left blank") for i, flaw in blanks]
     rejected.sort()
     if rejected and (on_error == "raise" or not kept):
         raise InputError(_complaint(rejected, len(texts), bool(kept)))
