@@ -37,7 +37,7 @@ def molecules_summary(*, step=6, explained=12, **settings):
     return json.loads(json.dumps(content))
 
 
-def series_summary(*, explained=4, **settings):
+def series_summary(*, explained=8, **settings):
     """The summary of a small forecaster of a simulated rig."""
     rig = simulate_rig(files=2, rows=2500)
     small = {"context": 40, "width": 16, "epochs": 2, "batch_size": 32} | settings
@@ -47,8 +47,10 @@ def series_summary(*, explained=4, **settings):
     for i in range(explained):
         rows = rig.values[0][100 * i : 100 * i + span]
         content = model.explain(rows[:40], rows[40:]).to_dict()
-        rank = "least" if i == 0 else "most" if i == 1 else "others"
-        items.append({"rank": rank, "place": f"rig.csv, rows {100 * i} to {100 * i + span}", "explanation": content})
+        items.append({"place": f"rig.csv, rows {100 * i} to {100 * i + span}", "explanation": content})
+    items.sort(key=lambda item: np.mean(item["explanation"]["deviation"]))
+    for i, item in enumerate(items):
+        item["rank"] = "most" if i < 2 else "least" if i >= explained - 2 else "others"
     deviations = np.array([np.mean(item["explanation"]["deviation"]) for item in items])
     content = _summary("series", "rig.csv", deviations)
     content |= {"channels": list(rig.channels), "explanations": items}

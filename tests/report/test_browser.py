@@ -13,6 +13,7 @@ import pellucid as pl
 from pellucid.molecules import Explanation
 from pellucid.molecules import report as molecules_report
 from pellucid.report import write_audit
+from pellucid.series import Explanation as SeriesExplanation
 from pellucid.series import report as series_report
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
@@ -45,7 +46,11 @@ def browser(tmp_path_factory):
 def pages(molecules, series, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     x = torch.rand(60, 2, generator=torch.Generator().manual_seed(0))
-    audit = pl.audit(torch.sin(4 * x[:, 0]) + x[:, 1], x, pl.nearest(x, k=10), pl.TreeFamily(depth=2))
+    features = ["the temperature outside of the chamber", "the pressure inside"]
+    f = torch.sin(4 * x[:, 0]) + x[:, 1]
+    audit = pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily(), features=features)
+    forecast = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    forecast.to_html(folder / "forecast.html", title="rig.csv")
     one = Explanation.from_dict(molecules["explanations"][0]["explanation"])
     one.to_html(folder / "one.html")
     return {
@@ -53,6 +58,7 @@ def pages(molecules, series, tmp_path_factory):
         "series": series_report.write(series, folder / "series.html"),
         "audit": write_audit(audit, folder / "audit.html", title="forest.csv"),
         "one": folder / "one.html",
+        "forecast": folder / "forecast.html",
     }
 
 
@@ -112,7 +118,7 @@ def requests(browser):
     return [url for url in sent if not url.startswith(("data:", "about:"))]
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one"])
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_open_without_errors_and_without_a_network(show, pages, page, scheme):
     browser = show(page, scheme=scheme)
@@ -271,13 +277,46 @@ def test_a_channel_and_a_step_are_chosen(show, series):
     assert element(panels[0], ".step").text == "3"
     assert law.text.startswith(f"{names[2]}[t+1] = ")
     assert law.text != first
-    least = next(item for item in series["explanations"] if item["rank"] == "least")
+    least = series["explanations"][-1]
     assert element(browser, ".item h3").text.startswith(least["place"])
     choose(browser, "#which", "the most trustworthy")
-    assert element(browser, "#count").text == f"1 of {len(series['explanations'])} shown"
+    assert element(browser, "#count").text == f"2 of {len(series['explanations'])} shown"
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one"])
+def test_a_step_is_chosen_where_a_forecast_is_alone(show, series):
+    browser = show("forecast")
+    names = series["channels"]
+    laws = shown(browser, ".panel code")
+    first = [law.text for law in laws]
+    assert [text.split("[t+1]")[0] for text in first] == names
+    element(browser, "input").send_keys("\ue014\ue014")  # two steps on
+    assert [step.text for step in elements(browser, ".step")] == ["3"] * len(names)
+    assert all(law.text != before for law, before in zip(laws, first, strict=True))
+    columns = shown(browser, ".column")
+    assert len(columns) == len(names)
+
+
+@pytest.mark.parametrize("page", ["molecules", "series"])
+def test_tables_of_a_telephone_hide_nothing(show, page):
+    browser = show(page, width=400)
+    cells = shown(browser, ".stacked td.num, .stacked tbody th")
+    texts = {cell.get_attribute("data-of") for cell in cells}
+    assert {"DEEP", "GAME", "change", "DEEP: bound", "GAME: bound", "DEEP: coverage", "GAME: coverage"} <= texts
+    for cell in cells:
+        assert cell.rect["x"] >= 0
+        assert cell.rect["x"] + cell.rect["width"] <= 400
+    found = "[...document.querySelectorAll('.stacked tbody :is(td, th)')]"
+    widths = f"return {found}.map((e) => e.scrollWidth - e.clientWidth)"
+    assert max(browser.execute_script(widths)) <= 0
+
+
+def test_equations_of_an_audit_wrap(show):
+    browser = show("audit", width=400)
+    widths = "return [...document.querySelectorAll('pre')].map((e) => e.scrollWidth - e.clientWidth)"
+    assert browser.execute_script(widths) == [0] * 10
+
+
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast"])
 def test_nothing_overflows_a_telephone(show, page):
     browser = show(page, width=360)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from pellucid.report.charts import histogram, place_labels, trade_off
+from pellucid.report.charts import histogram, place_labels, place_medians, trade_off
 from pellucid.report.frame import LEFT, RIGHT, Frame, ticks
 from pellucid.report.traces import Trace, heat_map, lines
 
@@ -84,23 +84,41 @@ def test_the_trade_off_has_a_point_for_each_weight_and_marks_the_choice():
     assert of_class(parsed(trade_off(costs(chosen=None))), "chosen") == []
 
 
-def test_labels_do_not_lie_on_each_other():
+def apart(a, b):
+    return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+def test_labels_lie_neither_on_each_other_nor_on_points():
     frame = Frame(x=(0, 1), y=(0, 1))
     texts = ["weight 1, chosen", "DEEP", "weight 3", "weight 10", "weight 30"]
-    places = [(200.0, 100.0), (202.0, 100.0), (205.0, 101.0), (460.0, 100.0), (206.0, 101.0)]
-    found = place_labels(frame, texts, places, range(5))
+    points = [(200.0, 100.0, 10.0), (222.0, 95.0, 5.0), (215.0, 121.0, 5.0), (460.0, 100.0, 5.0), (150.0, 92.0, 5.0)]
+    found = place_labels(frame, texts, points, range(5))
     assert [i for i, *_ in found] == [0, 1, 2, 3, 4]
-    boxes = []
+    boxes = [(x - r, y - r, x + r, y + r) for x, y, r in points]
     for i, x, y, side in found:
-        low = x if side == "start" else x - 7.4 * len(texts[i])
-        assert 0 <= low <= low + 7.4 * len(texts[i]) <= 480
-        assert abs(x - places[i][0]) == 11
-        boxes.append((low, y - 11, low + 7.4 * len(texts[i]), y + 3))
-    for k, a in enumerate(boxes):
-        for b in boxes[:k]:
-            assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+        width = 7.8 * len(texts[i])
+        low = x - {"start": 0, "mid": 0.5, "end": 1}[side] * width
+        assert 0 <= low <= low + width <= 480
+        assert abs(y - points[i][1]) < 40
+        boxes.append((low, y - 12, low + width, y + 3))
+    for k, a in enumerate(boxes[5:]):
+        assert all(apart(a, b) for b in boxes[: 5 + k])
     # Where there is no room at all, a label is left out.
-    assert len(place_labels(frame, ["weight 1"] * 20, [(200.0, 100.0)] * 20, range(20))) == 8
+    assert len(place_labels(frame, ["weight 1"] * 20, [(200.0, 100.0, 5.0)] * 20, range(20))) < 20
+
+
+@pytest.mark.parametrize("medians", [(0.5, 0.48), (0.48, 0.5), (0.02, 0.05), (0.97, 0.99), (0.0, 1.0), (0.3, 0.3)])
+def test_labels_of_medians_do_not_lie_on_the_line_of_the_other(medians):
+    frame = Frame(x=(0, 1), y=(0, 1))
+    spots = place_medians(frame, medians)
+    assert sorted(row for row, _ in spots) == [0, 1]
+    for i, (row, left) in enumerate(spots):
+        x, other = frame.across(medians[i]), frame.across(medians[1 - i])
+        low, high = (x - 100, x) if left else (x, x + 100)
+        assert low >= 0
+        assert high <= 480
+        # The line of the label above goes through the row below.
+        assert row == 0 or not low < other < high
 
 
 def test_ticks_are_round_and_inside():

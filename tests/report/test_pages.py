@@ -17,7 +17,7 @@ from pellucid.molecules import Explanation
 from pellucid.molecules import report as molecules_report
 from pellucid.report import embed, write_audit
 from pellucid.report.numbers import number
-from pellucid.report.sections import scores, settings, trust_sentence
+from pellucid.report.sections import scores, settings, tiles, trust_sentence
 from pellucid.series import Explanation as SeriesExplanation
 from pellucid.series import report as series_report
 
@@ -177,19 +177,33 @@ def test_settings_are_told_as_they_are():
         ("depth", "1"),
         ("analogs", "no"),
         ("weight", "1"),
-        ("game", "none"),
         ("similar: most of", "1, 2"),
     ]
 
 
+def places_of(path):
+    text = path.read_text(encoding="utf-8")
+    return re.findall(r'<article class="item"[^>]*>\s*<h3>(.*?)(?: <span class="rank (\w+)">.*?)?</h3>', text)
+
+
 def test_the_least_trustworthy_come_first(series, tmp_path):
-    content = copy.deepcopy(series)
-    for item, rank in zip(content["explanations"], ("most", "others", "least", "least"), strict=True):
-        item |= {"rank": rank}
-    text = series_report.write(content, tmp_path / "report.html").read_text(encoding="utf-8")
-    found = re.findall(r'<article class="item".*?<h3>(.*?) ?<', text, flags=re.DOTALL)
-    places = [item["place"] for item in content["explanations"]]
-    assert found == [places[i] for i in (3, 2, 0, 1)]
+    found = places_of(series_report.write(series, tmp_path / "report.html"))
+    places = [item["place"] for item in series["explanations"]]
+    assert [place for place, _ in found] == [places[i] for i in (7, 6, 0, 1, 5, 4, 3, 2)]
+    assert [rank for _, rank in found] == ["least"] * 2 + ["most"] * 2 + [""] * 4
+
+
+def test_of_few_none_is_the_least_or_the_most_trustworthy(molecules, series, tmp_path):
+    few = series | {"explanations": series["explanations"][:7]}
+    path = series_report.write(few, tmp_path / "report.html")
+    assert places_of(path) == [(item["place"], "") for item in few["explanations"][::-1]]
+    words = Page(path.read_text(encoding="utf-8")).words
+    assert "7 of 8 forecasts, chosen evenly by deviation. The largest deviation first." in words
+    assert "trustworthy" not in words
+    page = page_of(molecules_report.write, molecules | {"explanations": molecules["explanations"][:7]}, tmp_path)
+    assert "7 of 12 test molecules, chosen evenly by deviation" in page.words
+    assert "trustworthy" not in page.words
+    assert len(page.of("dialog")) == 7
 
 
 def test_trust_is_told_wherever_it_is_known():
@@ -215,6 +229,9 @@ def test_a_molecule_alone(molecules, tmp_path):
         leaves = [text for text in found.text if re.fullmatch(r"\d+ members?", text)]
         sizes = explanation.witness.nodes["size"][explanation.witness.nodes["feature"] < 0]
         assert sorted(int(text.split()[0]) for text in leaves) == sorted(sizes.tolist())
+    explanation.to_html(tmp_path / "titled.html", title="assay.csv, row 4")
+    titled = Page((tmp_path / "titled.html").read_text(encoding="utf-8"))
+    assert titled.words.count("assay.csv, row 4") == 2  # in the window's title and on the page
     unknown = replace(explanation, bound=None, calibrated=0)
     assert "is not known" in Page(unknown._repr_html_()).words
 
@@ -256,8 +273,9 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
         e = Explanation.from_dict(item["explanation"])
         nodes = e.witness.nodes | {"value": np.repeat(e.witness.nodes["value"], 2, axis=1)}
         twice = {name: np.repeat(getattr(e, name), 2) for name in ("prediction", "deviation", "local_auc", "bound")}
-        members = tuple(m._replace(prediction=np.repeat(m.prediction, 2), witness=np.repeat(m.witness, 2))
-                        for m in e.members)  # fmt: skip
+        pairs = [(np.repeat(m.prediction, 2), np.repeat(m.witness, 2)) for m in e.members]
+        members = tuple(m._replace(prediction=prediction, witness=witness, measured=None)
+                        for m, (prediction, witness) in zip(e.members, pairs, strict=True))  # fmt: skip
         tree = replace(e.witness, nodes=nodes, output_names=["a", "b"])
         explanations.append(replace(e, targets=("a", "b"), witness=tree, members=members, **twice))
     path = molecules_report.write_explanations(explanations, tmp_path / "some.html", title="some.csv")
@@ -271,13 +289,23 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
 
 def test_a_forecast_alone(series, tmp_path):
     explanation = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
-    explanation.to_html(tmp_path / "one.html")
-    page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
+    explanation.to_html(tmp_path / "one.html", title="rig.csv, the last 40 rows")
+    explanation.to_html(tmp_path / "bare.html")
+    page, bare = (Page((tmp_path / name).read_text(encoding="utf-8")) for name in ("one.html", "bare.html"))
     fragment = Page(explanation._repr_html_())
     for found in (page, fragment):
-        assert found.of("script") == []
         assert [text for text in found.text if text in explanation.channels] == list(explanation.channels)
         assert "confidence the law of a step is within" in found.words
+        for bound in np.median(explanation.bound, axis=0):
+            told = f"bound with 90 % confidence, median over the steps {number(float(bound))}"
+            assert told in found.words.replace("\u00a0", " ")
+        assert found.words.count("coefficient, standardized") == len(explanation.channels)
+    assert fragment.of("script") == []
+    assert "rig.csv, the last 40 rows" in page.text
+    *names, last = explanation.channels
+    assert f"{len(explanation)} steps of {', '.join(names)} and {last}" in bare.text
+    raw = replace(explanation, scale=None, shift=None)
+    assert "coefficient, in the units of the data" in Page(raw._repr_html_()).words
     assert explanation._repr_svg_().lstrip().startswith("<?xml")
 
 
@@ -294,13 +322,105 @@ def test_an_audit_names_its_extremes(audited, tmp_path):
     audited.to_html(tmp_path / "audit.html", title="forest", names=names)
     page = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))
     shown = re.findall(r"\brow (\d+)\b", page.words)
-    order = audited.worst(60)
+    order = np.argsort(-audited.relative(), kind="stable").tolist()
     assert [int(i) for i in shown] == [*order[:5], *order[::-1][:5]]
     assert audited.witnesses[order[0]].text() in "".join(page.text)
     assert "confidence a witness is within" in page.words
     assert "confidence a witness is within" in Page(audited._repr_html_()).words
     with pytest.raises(InputError, match="a name for each of the 60 neighborhoods. Got 2"):
         write_audit(audited, tmp_path / "audit.html", names=["a", "b"])
+
+
+@pytest.fixture
+def audited_twice():
+    """Two outputs, one a hundred times the other and exactly linear."""
+    x = torch.rand(60, 2, generator=torch.Generator().manual_seed(0))
+    f = torch.stack([torch.sin(4 * x[:, 0]) + x[:, 1], 100 * x[:, 0]], 1)
+    return pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily(), outputs=["yield", "mass"])
+
+
+def test_bounds_of_an_audit_are_told_for_each_output(audited_twice, tmp_path):
+    names = [f"row {i + 2}" for i in range(60)]
+    conditions = [("family", "linear"), ("columns left out", "<b>id</b>")]
+    path = write_audit(audited_twice, tmp_path / "audit.html", names=names, level=0.8, conditions=conditions)
+    page = Page(path.read_text(encoding="utf-8"))
+    bounds = np.median(audited_twice.bound(0.8), axis=0)
+    told = [number(float(bound), 2) for bound in bounds]
+    assert f"a witness is within {told[0]} (yield), {told[1]} (mass) of the predictor" in page.words
+    tile = page.words.partition("Trust bound, yield")[2]
+    assert tile.split()[0] == told[0]
+    assert "Rows are lines of the file" in page.words
+    assert "columns left out <b>id</b>" in page.words
+    # A card of the worst: prediction, witness, rmse and bound of each output.
+    i = int(np.argmax(audited_twice.relative()))
+    card = page.words.partition(f" row {i + 2} ")[2].split(" row ")[0]
+    center = int(audited_twice.witnesses.hoods.centers[i])
+    predicted, said = audited_twice.witnesses.f[center], audited_twice.witnesses.at_centers()[i]
+    row = card.partition("yield ")[2].split()[:4]
+    assert float(row[0]) == pytest.approx(float(predicted[0]), abs=0.006)
+    assert float(row[1]) == pytest.approx(float(said[0]), abs=0.006)
+    assert row[3] == number(float(audited_twice.bound(0.8)[i, 0]), 2)
+    with_few = Page(write_audit(audited_twice, tmp_path / "plain.html").read_text(encoding="utf-8"))
+    assert "Rows are lines" not in with_few.words
+
+
+def test_an_audit_tells_which_variance_is_honest(audited, tmp_path):
+    page = Page(write_audit(audited, tmp_path / "audit.html").read_text(encoding="utf-8"))
+    found = audited.to_dict()
+    words = page.words.replace("\u00a0", " ")
+    assert re.search(rf"Variance explained {100 * found['explained_left_out']:.0f} % at members left out", words)
+    fitted = f"high even for noise {100 * found['explained']:.1f} % Variance explained at members left out"
+    assert fitted in words
+    assert f"no better than a constant {100 * found['explained_left_out']:.1f} %" in words
+
+
+def test_of_few_neighborhoods_none_is_the_least_trustworthy(tmp_path):
+    x = torch.rand(7, 1, generator=torch.Generator().manual_seed(0))
+    few = pl.audit(x[:, 0] ** 2, x, pl.nearest(x, k=4), pl.LinearFamily())
+    page = Page(write_audit(few, tmp_path / "audit.html").read_text(encoding="utf-8"))
+    order = np.argsort(-few.relative(), kind="stable").tolist()
+    assert [int(i) for i in re.findall(r"\bpoint (\d+)\b", page.words)] == order
+    assert "trustworthy" not in page.words
+
+
+def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
+    names = series["channels"]
+    content = copy.deepcopy(series)
+    content["trust"] |= {"bound": {"DEEP": [0.2, 700.0, 3.0], "GAME": [None, 500.0, 2.0]}}
+    tile = tiles(content)[-1]
+    assert tile["name"] == f"Trust bound, {names[1]}"
+    assert tile["value"] == "500"
+    assert tile["note"] == "with 90\u00a0% confidence; the others below"
+    assert tiles(series)[-1]["name"] == "Trust bound"
+
+
+def test_the_verdict_and_the_baseline_are_told(series, tmp_path):
+    content = copy.deepcopy(series)
+    content["measures"].append({"key": "none", "title": "Nothing", "better": "lower", "about": ""})
+    for model in content["models"].values():
+        model["scores"]["none"] = None
+    content["verdict"] = ["GAME is no more transparent than DEEP here.", "<b>bold</b>"]
+    content["baseline"] = {"title": "one line", "about": "a law for all", "scores": {"accuracy": 0.4, "none": 1.0}}
+    page = page_of(series_report.write, content, tmp_path)
+    assert "GAME is no more transparent than DEEP here." in page.text
+    assert "<b>bold</b>" in page.text
+    assert "one line: a law for all." in page.words
+    assert "Nothing" not in page.words
+    rows = {row["title"]: row for row in scores(content)}
+    assert rows["RMSE"]["baseline"] == 0.4
+    assert rows["RMSE"]["winners"] == [None]
+    assert rows["Deviation"]["winners"] == ["GAME"]
+    cells = [attrs for attrs in page.of("td") if attrs.get("data-of") == "one line"]
+    assert ["best" in attrs["class"] for attrs in cells] == [True, False, False, False]
+    assert page.words.count("one line") == 2
+    assert "verdict" not in {attrs.get("class") for attrs in page_of(series_report.write, series, tmp_path).of("ul")}
+
+
+def test_one_is_not_many(series, tmp_path):
+    content = copy.deepcopy(series)
+    content["trust"] |= {"calibrated": 1, "tested": 1}
+    words = page_of(series_report.write, content, tmp_path).words
+    assert "calibrated on 1 held-out sequence and tried on 1 other:" in words
 
 
 def test_what_is_no_summary_is_refused(series, tmp_path):

@@ -347,7 +347,7 @@ class Explanation:
             self.witness,
             self.substructures,
             path=self.path,
-            title=self._values(self.prediction, self.target(target)) if title is None else title,
+            title=self._title(self.target(target)) if title is None else title,
             molecule=self.smiles,
             outputs=self.target(target),
         )
@@ -356,6 +356,17 @@ class Explanation:
         from pellucid.molecules.report import fragment
 
         return str(fragment(self))
+
+    def _title(self, shown: Sequence[int]) -> str:
+        """Prediction, tree, and how far to trust it."""
+        if len(shown) != 1 or len(self.members) < FEWEST:
+            return self._values(self.prediction, shown)
+        (k,) = shown
+        digits = self._decimals[k]
+        title = f"{self._values(self.prediction, shown)}, its tree {self.witnessed[k]:.{digits}f}"
+        if self.bound is None:
+            return title
+        return f"{title}; nearby within {self.bound[k]:.{digits}f} of each other ({percent(self.level)} confidence)"
 
     def _repr_svg_(self) -> str:
         stream = io.StringIO()

@@ -12,7 +12,7 @@ from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.explanation import Change, Explanation
 from pellucid.report.numbers import decimals, fixed, number
 from pellucid.report.page import render, require_kind, write_page
-from pellucid.report.sections import common, trust_sentence
+from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.trust import FEWEST, unknown
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def write_explanations(explanations: Sequence[Explanation], path: str | Path, *,
 
 def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     pictures = Pictures()
-    contents = summary.get("explanations") or []
+    contents = ranked(summary)
     explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
     places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.get("targets") or []))]
     items = [
@@ -67,6 +67,7 @@ def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
         **common(summary),
         targets=list(summary.get("targets") or []),
         items=items,
+        share=share(summary, "test molecule" if summary.get("deviations") else "explained molecule"),
         # Summaries begin with the most trustworthy.
         least=[item for item in items[::-1] if item["rank"] == "least"],
         most=[item for item in items if item["rank"] == "most"],
@@ -74,11 +75,25 @@ def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     )
 
 
-def write_one(explanation: Explanation, path: str | Path) -> Path:
-    """Write one explanation as an HTML file."""
+def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
+    """Write one explanation as an HTML file.
+
+    Parameters
+    ----------
+    path : of the HTML file.
+    title : what was explained; by default the molecule.
+    """
     pictures = Pictures()
     view = _view(explanation, pictures)
-    return write_page(path, "molecule.html", kind="molecule", title=explanation.smiles, e=view, sheet=pictures.sheet())
+    return write_page(
+        path,
+        "molecule.html",
+        # Without a title the SMILES is the heading, and need not be told once more.
+        kind="molecule" if title is None else "explanation",
+        title=explanation.smiles if title is None else title,
+        e=view,
+        sheet=pictures.sheet(),
+    )
 
 
 def fragment(explanation: Explanation) -> Markup:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.report.charts import histogram
-from pellucid.report.numbers import NOTHING, number, percent
+from pellucid.report.numbers import NOTHING, counted, decimals, fixed, number, percent
 from pellucid.report.page import render, write_page
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pellucid.auditing import Audit
 
-# Neighborhoods at either end that are shown.
-_SHOWN = 5
+# Neighborhoods at either end that are shown; of fewer than eight none is called the least or the most trustworthy.
+_SHOWN, _FEW = 5, 8
 
 
 def write_audit(
@@ -30,8 +30,9 @@ def write_audit(
     names: Sequence[str] | None = None,
     level: float = 0.9,
     text: Callable[[int], str] | None = None,
+    conditions: Sequence[tuple[str, str]] = (),
 ) -> Path:
-    """Write an audit as one HTML file: its table, all deviations, the worst and the best neighborhoods.
+    """Write an audit as one HTML file: its table, all distances, the worst and the best neighborhoods.
 
     Parameters
     ----------
@@ -41,76 +42,134 @@ def write_audit(
     names : what the centers of the neighborhoods are called, in their order; by default their numbers.
     level : confidence of the bounds.
     text : the witness of a neighborhood, given by its place, in words; by default as it prints.
+    conditions : what was audited and how, as names and values: ("family", "linear"), ("neighborhoods", "15 nearest").
     """
     count = len(audit.deviations)
     if names is not None and len(names) != count:
         raise InputError(f"There must be a name for each of the {count} neighborhoods. Got {len(names)} names.")
-    bound = audit.bound(level)
-    order = audit.worst(count)
-    worst = order[:_SHOWN]
-    best = [i for i in order[::-1] if i not in worst][:_SHOWN]
-
-    def view(i: int) -> dict[str, Any]:
-        witness = audit.witnesses[i]
-        return {
-            "name": f"point {witness.center}" if names is None else names[i],
-            "deviation": number(float(audit.deviations[i])),
-            "rmse": number(witness.rmse),
-            "size": witness.size,
-            "bound": None if np.isnan(bound[i]).any() else ", ".join(number(v, 2) for v in bound[i].tolist()),
-            "text": witness.text() if text is None else text(i),
-        }
-
+    order = np.argsort(-audit.relative(), kind="stable").tolist()
+    if count < _FEW:
+        groups = [("All neighborhoods, the largest distance first", order)]
+    else:
+        worst = order[:_SHOWN]
+        best = [i for i in order[::-1] if i not in worst][:_SHOWN]
+        groups = [("Least trustworthy", worst), ("Most trustworthy", best)]
+    view = _viewer(audit, level, names, text)
     return write_page(
         path,
         "audit.html",
         kind="audit",
         title=title,
         **_common(audit, level),
-        histogram=histogram({"deviation": audit.deviations.tolist()}),
-        groups=[(name, [view(i) for i in group]) for name, group in (("Least", worst), ("Most", best)) if group],
+        conditions=conditions,
+        rows=bool(names) and all(name.startswith("row") for name in names or ()),
+        groups=[(name, [view(i) for i in group]) for name, group in groups],
     )
 
 
 def fragment(audit: Audit, level: float = 0.9) -> Markup:
     """An audit as a piece of HTML with its own styles and without scripts: for notebooks."""
-    chart = histogram({"deviation": audit.deviations.tolist()})
-    return render("audit_fragment.html", **_common(audit, level), histogram=chart)
+    return render("audit_fragment.html", **_common(audit, level))
+
+
+def _viewer(
+    audit: Audit, level: float, names: Sequence[str] | None, text: Callable[[int], str] | None
+) -> Callable[[int], dict[str, Any]]:
+    """What a card tells of a neighborhood, given by its place."""
+    witnesses, hoods = audit.witnesses, audit.witnesses.hoods
+    bound, relative, outputs = audit.bound(level), audit.relative(), _outputs(audit)
+    squares = (witnesses.f[hoods.members].double() - witnesses.at_members().double()).square()
+    rmse = (hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy()
+    predicted = witnesses.f[hoods.centers].double().cpu().numpy()
+    said = witnesses.at_centers().double().cpu().numpy()
+    # Prediction and witness with the digits that tell them apart from others.
+    places = [decimals(witnesses.f[:, k].tolist()) for k in range(len(outputs))]
+
+    def view(i: int) -> dict[str, Any]:
+        witness = witnesses[i]
+        return {
+            "name": f"point {witness.center}" if names is None else names[i],
+            "distance": number(float(relative[i]), 2),
+            "size": witness.size,
+            "rows": [
+                (
+                    name,
+                    fixed(predicted[i, k], places[k]),
+                    fixed(said[i, k], places[k]),
+                    number(float(rmse[i, k]), 2),
+                    number(float(bound[i, k]), 2),
+                )
+                for k, name in enumerate(outputs)
+            ],
+            "text": witness.text() if text is None else text(i),
+        }
+
+    return view
 
 
 def _common(audit: Audit, level: float) -> dict[str, Any]:
     found = audit.to_dict(level)
     sizes = audit.witnesses.hoods.sizes.cpu().numpy()
-    known = len(audit.calibration) if found["bound"] is not None else 0
-    if found["bound"] is None:
-        trust = (
-            f"How far the witnesses can be trusted with {percent(level)} confidence is not known: there are too few "
-            "neighborhoods of three members or more."
-        )
-    else:
-        trust = (
-            f"With {percent(level)} confidence a witness is within {number(found['bound'], 2)} of the predictor at a "
-            f"further point of its neighborhood that it was not fitted to (median; calibrated on {known} neighborhoods "
-            "with one member held out)."
-        )
+    relative, outputs = audit.relative(), _outputs(audit)
     quantiles = found["deviation_quantiles"]
-    worst = number(quantiles["100%"])
+    left_out = found["explained_left_out"]
+    first, *others = found["bound"]
+    pooled = "; of all outputs together, in their own units" if others else ""
     return {
-        "trust": trust,
+        "trust": _trust(audit, found["bound"], level),
+        "level": percent(level),
+        "outputs": outputs,
+        "histogram": histogram({"distance": relative.tolist()}, "mean distance, in standard deviations"),
         "tiles": [
-            {"name": "Deviation, median", "value": number(quantiles["50%"]), "note": f"worst {worst}"},
-            {"name": "Variance explained", "value": percent(found["explained"]), "note": "by the witnesses"},
-            {"name": "Trust bound", "value": number(found["bound"], 2), "note": f"with {percent(level)} confidence"},
+            {
+                "name": "Distance, median",
+                "value": f"{number(float(np.median(relative)), 2)}\u00a0sd",
+                "note": f"of predictor and witness; worst {number(float(relative.max()), 2)}\u00a0sd",
+            },
+            {"name": "Variance explained", "value": percent(found["explained"]), "note": "at the members fitted to"}
+            if left_out is None
+            else {"name": "Variance explained", "value": percent(left_out), "note": "at members left out"},
+            {
+                "name": f"Trust bound, {outputs[0]}" if others else "Trust bound",
+                "value": number(first, 2),
+                "note": f"with {percent(level)} confidence" + ("; the others above" if others else ""),
+            },
         ],
         "table": [
             ("Neighborhoods", number(found["neighborhoods"]), ""),
             ("Members", f"{np.median(sizes):g}", f"median; the largest has {sizes.max():g}"),
-            ("Deviation, mean", number(found["deviation"]), "of predictor and witness over the members"),
+            ("Deviation, mean", number(found["deviation"]), f"of predictor and witness over the members{pooled}"),
             ("Deviation, quantiles", f"{number(quantiles['5%'])} {NOTHING} {number(quantiles['95%'])}",
-             f"from 5 % to 95 %; the largest is {worst}"),
-            ("RMSE at the centers", number(found["rmse_at_centers"]), "of predictor and witness"),
-            ("Variance explained", percent(found["explained"], 1), "of the predictor's inside the neighborhoods"),
+             f"from 5 % to 95 %; the largest is {number(quantiles['100%'])}"),
+            ("RMSE at the centers", number(found["rmse_at_centers"]), f"of predictor and witness{pooled}"),
+            ("Variance explained", percent(found["explained"], 1),
+             "of the predictor's inside the neighborhoods, at the members that the witnesses were fitted to: high even "
+             "for noise"),
+            ("Variance explained at members left out", percent(left_out, 1),
+             "at members that the witness was not fitted to: the honest one; zero is no better than a constant"),
             ("Pairs ordered alike, locally", percent(found["auc_local"], 1), "generalized AUC inside neighborhoods"),
             ("Pairs ordered alike, globally", percent(found["auc_global"], 1), "generalized AUC over all centers"),
         ],
     }  # fmt: skip
+
+
+def _trust(audit: Audit, bounds: Sequence[float | None], level: float) -> str:
+    """The sentence of the trust number, with a bound for each output."""
+    if all(bound is None for bound in bounds):
+        return (
+            f"How far the witnesses can be trusted with {percent(level)} confidence is not known: there are too few "
+            "neighborhoods of three members or more."
+        )
+    texts = [number(bound, 2) for bound in bounds]
+    if len(texts) > 1:
+        texts = [f"{text} ({name})" for text, name in zip(texts, _outputs(audit), strict=True)]
+    return (
+        f"With {percent(level)} confidence a witness is within {', '.join(texts)} of the predictor at a further point "
+        f"of its neighborhood that it was not fitted to (median; calibrated on "
+        f"{counted(len(audit.calibration), 'neighborhood')} with members held out)."
+    )
+
+
+def _outputs(audit: Audit) -> list[str]:
+    count = audit.witnesses.f.shape[1]
+    return list(audit.witnesses.output_names or ([""] if count == 1 else [f"f{k}" for k in range(count)]))

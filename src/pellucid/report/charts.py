@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _BINS = 24
+# The width of a letter, as on a telephone, where letters are largest; the first row of labels above a histogram, and
+# the height of each.
+_LETTER, _ROWS, _ROW = 7.8, 24, 14
 
 
 def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *, bins: int = _BINS) -> Markup:
@@ -35,7 +39,8 @@ def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *,
     everything = np.concatenate(list(values.values()))
     edges = np.histogram_bin_edges(everything, bins, range=(min(0.0, everything.min()), everything.max() or 1.0))
     counts = {name: np.histogram(group, edges)[0] for name, group in values.items()}
-    frame = Frame(x=(edges[0], edges[-1]), y=(0, 1.08 * max(c.max() for c in counts.values())), top=44)
+    labels = _ROWS + _ROW * (len(counts) - 1) + 7
+    frame = Frame(x=(edges[0], edges[-1]), y=(0, 1.08 * max(c.max() for c in counts.values())), top=labels)
     parts = [frame.axes(name, "neighborhoods", whole=(False, True))]
     bar = Markup('<rect class="bar {}" x="{}" y="{}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
     for i, (model, group) in enumerate(counts.items()):
@@ -47,21 +52,46 @@ def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *,
                     bar.format(tone(model, i), left, top, frame.across(high) - left, frame.bottom - top, about)
                 )
     medians = {name: float(np.median(group)) for name, group in values.items()}
-    smaller = min(medians.values()) if len(medians) > 1 else None
+    spots = place_medians(frame, list(medians.values()))
     parts += [
-        _median(frame, tone(name, i), value, i, left=value == smaller)
-        for i, (name, value) in enumerate(medians.items())
+        _median(frame, tone(name, i), value, *spot)
+        for i, ((name, value), spot) in enumerate(zip(medians.items(), spots, strict=True))
     ]
     told = ", ".join(f"{name}: median {number(value)}" for name, value in medians.items())
     return frame.svg(Markup("").join(parts), f"Distribution of deviations. {told}.", "histogram")
 
 
-def _median(frame: Frame, look: str, value: float, place: int, *, left: bool) -> Markup:
-    """A line and its label, at the left if there is room; each in a row of its own, for they must not touch."""
+def place_medians(frame: Frame, medians: Sequence[float]) -> list[tuple[int, bool]]:
+    """Where the labels of medians go: the row of each, from the top, and whether it is at the left of its line.
+
+    A line begins in the row of its label, so that it crosses the labels of the rows below alone.
+    """
+    places = [frame.across(value) for value in medians]
+    widths = [_LETTER * len(f"median {number(value)}") + 6 for value in medians]
+
+    def faults(rows: Sequence[int], lefts: Sequence[bool]) -> int:
+        spans = [(x - w, x) if left else (x, x + w) for x, w, left in zip(places, widths, lefts, strict=True)]
+        outside = sum(low < 0 or high > frame.width for low, high in spans)
+        crossed = sum(
+            rows[j] < rows[i] and low < places[j] < high
+            for i, (low, high) in enumerate(spans)
+            for j in range(len(spans))
+        )
+        return outside + crossed
+
+    choices = [
+        list(zip(rows, lefts, strict=True))
+        for rows in permutations(range(len(medians)))
+        for lefts in product((False, True), repeat=len(medians))
+    ]
+    return min(choices, key=lambda choice: faults(*zip(*choice, strict=True)))
+
+
+def _median(frame: Frame, look: str, value: float, row: int, left: bool) -> Markup:
+    """A line and its label."""
     from markupsafe import Markup
 
-    x, y = frame.across(value), frame.top - 20 + 13 * (place % 2)
-    left = x > 0.76 * frame.width or (left and x > 0.35 * frame.width)
+    x, y = frame.across(value), _ROWS + _ROW * row
     return Markup(
         '<path class="median {}" d="M{} {}V{}"/><text class="value {} {}" x="{}" y="{}">median {}</text>'
     ).format(
@@ -106,33 +136,43 @@ def trade_off(content: Mapping[str, Any]) -> Markup:
         parts.append(point.format(look, x, y, about))
     texts = [f"{name}, chosen" if ring else name for name, ring in zip(names, chosen, strict=True)]
     first = sorted(range(len(trials)), key=lambda i: (not chosen[i], looks[i] != "deep", i))
-    for i, x, y, side in place_labels(frame, texts, places, first):
+    points = [(x, y, 10.0 if ring else 5.0) for (x, y), ring in zip(places, chosen, strict=True)]
+    for i, x, y, side in place_labels(frame, texts, points, first):
         label = Markup('<text class="value {} {}" x="{:g}" y="{:g}">{}</text>')
         parts.append(label.format(looks[i], side, x, y, texts[i]))
     return frame.svg(Markup("").join(parts), "What transparency costs: loss against deviation, by weight.", "trade-off")
 
 
 def place_labels(
-    frame: Frame, texts: Sequence[str], places: Sequence[tuple[float, float]], order: Sequence[int]
+    frame: Frame, texts: Sequence[str], points: Sequence[tuple[float, float, float]], order: Sequence[int]
 ) -> list[tuple[int, float, float, str]]:
-    """Where the labels of points go, so that none lies on another: (label, x, y, anchor).
+    """Where the labels of points go, so that none lies on another or on a point: (label, x, y, anchor).
 
     Each takes the first free place around its point; one that finds none is left out, for points tell their own names.
+
+    Parameters
+    ----------
+    points : places and radii.
+    order : who chooses first.
     """
-    taken: list[tuple[float, float, float, float]] = []
+    taken = [(x - r, y - r, x + r, y + r) for x, y, r in points]
     result = []
     for i in order:
-        (x, y), width = places[i], 7.4 * len(texts[i])
-        spots = [(x + 11 * right, y + down, right) for down in (-7, 17, -22, 32) for right in (1, -1)]
-        for left, base, right in spots:
-            low = left if right > 0 else left - width
-            box = (low, base - 11, low + width, base + 3)
-            inside = low >= 0 and box[2] <= frame.width and box[1] >= 14 and box[3] <= frame.bottom
-            if inside and all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken):
+        (x, y, _), width = points[i], _LETTER * len(texts[i])
+        sides = [("start", x + 11, 0.0), ("end", x - 11, -width), ("mid", x, -width / 2)]
+        for down, (side, at, shift) in product((-8, 19, -24, 35), sides):
+            box = (at + shift, y + down - 12, at + shift + width, y + down + 3)
+            inside = box[0] >= 0 and box[2] <= frame.width and box[1] >= 14 and box[3] <= frame.bottom
+            if inside and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
-                result.append((i, left, base, "start" if right > 0 else "end"))
+                result.append((i, at, y + down, side))
                 break
     return result
+
+
+def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Of two boxes (left, top, right, bottom)."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def tone(name: str, place: int) -> str:

@@ -75,6 +75,15 @@ def change(old: float | None, new: float | None) -> str:
     return text.replace("%", "\u00a0%").replace("-", MINUS)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "sequence"), counted(12, "sequence")
+    ('1 sequence', '12 sequences')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def duration(seconds: Any) -> str:
     """A time as people say it.
 

@@ -77,7 +77,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        name: getattr(numbers, name) for name in ("number", "fixed", "percent", "change", "duration")
+        name: getattr(numbers, name) for name in ("number", "fixed", "percent", "change", "counted", "duration")
     } | {"day": _day}
     environment.globals |= {"asset": _asset, "digest": _digest, "tone": tone}
     return environment

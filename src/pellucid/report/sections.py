@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from pellucid.report.charts import histogram, trade_off
-from pellucid.report.numbers import change, number, percent
+from pellucid.report.numbers import change, counted, number, percent
+
+# Of fewer explanations none is called the least or the most trustworthy.
+_FEW = 8
 
 
 def common(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Values of the template `run.html`; sections without data are empty."""
     data = summary.get("data") or {}
-    outputs = summary.get("targets") or summary.get("channels") or []
     deviations = {name: values for name, values in (summary.get("deviations") or {}).items() if values}
     costs = summary.get("trade_off")
     return {
@@ -23,7 +25,9 @@ def common(summary: Mapping[str, Any]) -> dict[str, Any]:
         "version": summary.get("pellucid"),
         "description": data.get("description"),
         "models": list(summary.get("models") or {}),
+        "baseline": summary.get("baseline"),
         "tiles": tiles(summary),
+        "verdict": list(summary.get("verdict") or []),
         "scores": scores(summary),
         "training": training(summary),
         "deviations": deviations,
@@ -32,7 +36,7 @@ def common(summary: Mapping[str, Any]) -> dict[str, Any]:
         "costs": costs,
         "afforded": _afforded(costs) if costs else None,
         "trade_off": trade_off(costs) if costs else None,
-        "trust": trust(summary.get("trust"), outputs),
+        "trust": trust(summary),
         "data": data,
         "settings": settings(summary.get("settings") or {}),
         "seed": None if "seed" in (summary.get("settings") or {}) else summary.get("seed"),
@@ -41,14 +45,21 @@ def common(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scores(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each measure: the value of every model, which of them is better, and the change from DEEP to GAME."""
+    """A row for each measure: the value of every model, which of them is better, and the change from DEEP to GAME.
+
+    The baseline, where there is one, has a column of its own, and may be the best of all.
+    """
     models = summary.get("models") or {}
+    baseline = summary.get("baseline") or {}
     rows = []
     for measure in summary.get("measures") or []:
         values = {name: (model.get("scores") or {}).get(measure["key"]) for name, model in models.items()}
-        known = {name: v for name, v in values.items() if v is not None and math.isfinite(v)}
+        known: dict[str | None, float] = {name: v for name, v in values.items() if _is_known(v)}
         if not known:
             continue
+        simple = (baseline.get("scores") or {}).get(measure["key"])
+        if _is_known(simple):
+            known[None] = simple  # the baseline
         best = (min if measure.get("better") == "lower" else max)(known.values())
         # Where they tie, as far as the digits show, none is better.
         winners = [name for name, v in known.items() if v == best] if len(set(map(number, known.values()))) > 1 else []
@@ -58,6 +69,7 @@ def scores(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "about": measure.get("about"),
                 "better": measure.get("better"),
                 "values": values,
+                "baseline": simple,
                 "winners": winners,
                 "change": change(values.get("DEEP"), values.get("GAME")) if len(values) > 1 else None,
             }
@@ -86,22 +98,36 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
             note = f"DEEP {number(values['DEEP'])} ({row['change']})" if row["change"] else "DEEP"
             result.append({"name": row["title"], "value": number(values[last[0]]), "note": note})
     content = summary.get("trust") or {}
-    bounds = [b for b in (content.get("bound") or {}).get(last[0], []) if b is not None] if last else []
-    if bounds:
-        name = "Trust bound" if len(bounds) == 1 else "Trust bound, median of all"
-        middle = sorted(bounds)[len(bounds) // 2]
-        note = f"with {percent(content['level'])} confidence"
-        result.append({"name": name, "value": number(middle), "note": note})
+    bounds = (content.get("bound") or {}).get(last[0], []) if last else []
+    known = [k for k, bound in enumerate(bounds) if bound is not None]
+    if known:
+        # Outputs have units of their own: one of them is told, never a mean.
+        name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[known[0]]}"
+        note = f"with {percent(content['level'])} confidence" + ("; the others below" if len(bounds) > 1 else "")
+        result.append({"name": name, "value": number(bounds[known[0]]), "note": note})
     return result
 
 
-def trust(content: Mapping[str, Any] | None, outputs: Sequence[str]) -> dict[str, Any] | None:
+def ranked(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The explanations of a summary, which begins with the most trustworthy; of few, none is named least or most."""
+    items = [dict(item) for item in summary.get("explanations") or []]
+    return items if len(items) >= _FEW else [item | {"rank": "others"} for item in items]
+
+
+def share(summary: Mapping[str, Any], noun: str) -> str:
+    """How many of the test points were explained, in words: "12 of 82 forecasts, chosen evenly by deviation"."""
+    shown = len(summary.get("explanations") or [])
+    total = max((len(values) for values in (summary.get("deviations") or {}).values()), default=0)
+    return f"{shown} of {counted(total, noun)}, chosen evenly by deviation" if shown < total else counted(shown, noun)
+
+
+def trust(summary: Mapping[str, Any]) -> dict[str, Any] | None:
     """Bounds and the coverage that they reached, for each output and model."""
+    content = summary.get("trust")
     if not content or not content.get("bound"):
         return None
     models = list(content["bound"])
     count = max(len(values) for values in content["bound"].values())
-    names = [outputs[k] if k < len(outputs) else f"output {k + 1}" for k in range(count)]
     rows = [
         {
             "name": name,
@@ -110,20 +136,22 @@ def trust(content: Mapping[str, Any] | None, outputs: Sequence[str]) -> dict[str
                 for model in models
             ],
         }
-        for k, name in enumerate(names)
+        for k, name in enumerate(_names(summary, count))
     ]
     return {**content, "models": models, "rows": rows}
 
 
 def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and values as text; settings within settings are told one by one."""
+    """Names and values as text; settings within settings are told one by one, those without a value not at all."""
     rows: list[tuple[str, str]] = []
     for key, value in content.items():
         name = str(key).replace("_", " ")
+        if value is None:
+            continue
         if isinstance(value, Mapping):
             rows += [(f"{name}: {inner}", text) for inner, text in settings(value)]
-        elif isinstance(value, bool) or value is None:
-            rows.append((name, "none" if value is None else "yes" if value else "no"))
+        elif isinstance(value, bool):
+            rows.append((name, "yes" if value else "no"))
         elif isinstance(value, float):
             rows.append((name, f"{value:g}"))
         elif isinstance(value, list | tuple):
@@ -141,7 +169,7 @@ def trust_sentence(
     *,
     witness: str,
     where: str,
-    held_out: str = "neighborhoods",
+    held_out: str = "neighborhood",
 ) -> str:
     """How far a witness can be trusted, in one sentence.
 
@@ -151,11 +179,11 @@ def trust_sentence(
     reason : why it is not known; see `pellucid.trust.unknown`.
     witness : what the witness is: "the tree", "the law".
     where : "a similar molecule that it was not fitted to".
-    held_out : what the bound was calibrated on.
+    held_out : what the bound was calibrated on, one of them.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
-    held = f"calibrated on {calibrated} held-out {held_out}"
+    held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
     return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held})."
 
 
@@ -169,6 +197,16 @@ def _afforded(costs: Mapping[str, Any]) -> bool:
 def _begin(text: str) -> str:
     """With a capital letter."""
     return text[:1].upper() + text[1:]
+
+
+def _is_known(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _names(summary: Mapping[str, Any], count: int) -> list[str]:
+    """Of the outputs."""
+    outputs = summary.get("targets") or summary.get("channels") or []
+    return [outputs[k] if k < len(outputs) else f"output {k + 1}" for k in range(count)]
 
 
 def _item(values: Sequence[Any] | None, place: int) -> Any:

@@ -237,11 +237,16 @@ class Explanation:
                 writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
         Path(path).write_text(text.getvalue())
 
-    def to_html(self, path: str | Path) -> None:
-        """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel."""
+    def to_html(self, path: str | Path, *, title: str | None = None) -> None:
+        """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.
+
+        Parameters
+        ----------
+        title : what was explained, for instance the name of a file; by default the channels.
+        """
         from pellucid.series.report import write_one
 
-        write_one(self, path)
+        write_one(self, path, title=title)
 
     def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:
         """The forecast of a channel beside a heat map of its witnesses' parameters; see `plot_explanations`."""

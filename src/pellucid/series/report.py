@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.report.numbers import MINUS, number, percent
+from pellucid.report.numbers import MINUS, counted, number, percent
 from pellucid.report.page import embed, render, require_kind, write_page
-from pellucid.report.sections import common, trust_sentence
+from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import Explanation
 from pellucid.trust import unknown
@@ -34,10 +34,11 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     """
     require_kind(summary, "series")
     # Summaries begin with the most trustworthy, pages with the least.
-    every = summary.get("explanations") or []
-    least = [item for item in every[::-1] if item.get("rank") == "least"]
-    rest = [item for item in every if item.get("rank") != "least"]
-    given = least + sorted(rest, key=lambda item: item.get("rank") != "most")
+    every = ranked(summary)
+    groups = {
+        rank: [item for item in every if item.get("rank", "others") == rank] for rank in ("least", "most", "others")
+    }
+    given = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
     contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
     explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
     items = [
@@ -48,7 +49,7 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
         }
         for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
     ]
-    laws = [[_laws(e, k) for k in range(min(_CHANNELS, len(e.channels)))] for e in explanations]
+    laws = [[_laws(e, k) for k in _shown(e)] for e in explanations]
     channels = list(summary.get("channels") or (explanations[0].channels if explanations else []))
     return write_page(
         path,
@@ -56,14 +57,30 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
         **common(summary),
         channels=channels[:_CHANNELS],
         items=items,
+        share=share(summary, "forecast"),
         left=len(given) - len(items),
         laws=embed(laws),
     )
 
 
-def write_one(explanation: Explanation, path: str | Path) -> Path:
-    """Write one explanation as an HTML file."""
-    return write_page(path, "forecast_page.html", kind="forecast", title=_title(explanation), e=_view(explanation))
+def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
+    """Write one explanation as an HTML file.
+
+    Parameters
+    ----------
+    path : of the HTML file.
+    title : what was explained; by default the channels.
+    """
+    about = _about(explanation)
+    return write_page(
+        path,
+        "forecast_page.html",
+        kind="forecast",
+        title=about if title is None else title,
+        about=None if title is None else about,
+        e=_view(explanation),
+        laws=embed([[_laws(explanation, k) for k in _shown(explanation)]]),
+    )
 
 
 def fragment(explanation: Explanation) -> Markup:
@@ -71,17 +88,24 @@ def fragment(explanation: Explanation) -> Markup:
     return render("forecast_fragment.html", e=_view(explanation))
 
 
-def _title(explanation: Explanation) -> str:
-    names = ", ".join(explanation.channels[:3]) + (", …" if len(explanation.channels) > 3 else "")
-    return f"{len(explanation)} steps of {names}"
+def _about(explanation: Explanation) -> str:
+    *names, last = explanation.channels
+    text = f"{', '.join(names)} and {last}" if names else last
+    return f"{counted(len(explanation), 'step')} of {text}"
+
+
+def _shown(explanation: Explanation) -> range:
+    """The channels that a page has room for."""
+    return range(min(_CHANNELS, len(explanation.channels)))
 
 
 def _view(explanation: Explanation) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
-    shown = range(min(_CHANNELS, len(explanation.channels)))
+    shown = _shown(explanation)
     actual = explanation.actual is not None
     return {
         "steps": len(explanation),
+        "level": percent(explanation.level),
         "trust": _trust(explanation),
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
                    ("sd", "± one standard deviation"), ("witness", "witness")],
@@ -114,6 +138,7 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
             theta[rows], [explanation.names[i] for i in rows], limit, f"Coefficients of the law of {name}"
         ),
         "scale": scale_of(limit),
+        "unit": "in the units of the data" if explanation.scale is None else "standardized",
         "weaker": len(theta) - len(rows),
         "law": _laws(explanation, k)[0],
     }
@@ -129,7 +154,7 @@ def _laws(explanation: Explanation, k: int) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
     left = len(explanation.names) - len(rows)
-    more = f" … and {left} weaker terms" if left else ""
+    more = f" … and {counted(left, 'weaker term')}" if left else ""
     texts = []
     for theta in explanation.parameters[:, :, k]:
         terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
@@ -155,5 +180,5 @@ def _trust(explanation: Explanation) -> str:
         unknown(explanation.level, explanation.calibrated),
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
-        held_out="sequences",
+        held_out="sequence",
     )

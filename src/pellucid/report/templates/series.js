@@ -21,17 +21,17 @@
   function show() {
     let shown = 0;
     for (const article of all) {
-      article.hidden = which.value !== "all" && article.dataset.rank !== which.value;
+      article.hidden = which && which.value !== "all" && article.dataset.rank !== which.value;
       if (!article.hidden) shown += 1;
       for (const panel of article.querySelectorAll(".panel")) {
-        panel.hidden = channel !== null && panel.dataset.channel !== channel.value;
+        panel.hidden = channel !== null && panel.dataset.channel !== channel.value; // alone on a page: all of them
       }
     }
-    count.textContent = `${shown} of ${all.length} shown`;
+    if (count) count.textContent = `${shown} of ${all.length} shown`;
   }
 
   if (channel) channel.addEventListener("change", show);
-  which.addEventListener("change", show);
+  if (which) which.addEventListener("change", show);
   for (const article of all) {
     article.querySelector("input").addEventListener("input", () => law(article));
     law(article);
