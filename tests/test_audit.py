@@ -118,3 +118,24 @@ def test_of_a_constant_predictor_there_is_nothing_to_explain():
 def test_it_wants_a_family():
     with pytest.raises(pl.PellucidError, match="`family` must be a witness family"):
         pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), "linear")
+
+
+class Table:
+    """As pandas and polars have it."""
+
+    columns = ("speed", "load")
+
+    def __init__(self, values):
+        self.values = values
+
+    def to_numpy(self):
+        self.values.flags.writeable = False
+        return self.values
+
+
+def test_tables_bring_their_names():
+    values = np.random.default_rng(0).random((40, 2))
+    x = Table(values)
+    report = pl.audit(2 * values[:, 0] - values[:, 1], x, pl.nearest(x, k=8), pl.LinearFamily(), outputs=["wear"])
+    assert str(report[0]).startswith("wear = ")
+    assert "2 speed - 1 load" in str(report[0]) or "2 speed - load" in str(report[0])

@@ -30,6 +30,18 @@ def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), names)  # noqa: S102
 
 
+def test_the_readme_prints_what_it_says(capsys):
+    text = (ROOT / "README.md").read_text()
+    exec(compile(blocks(ROOT / "README.md")[0], "README.md", "exec"), {})  # noqa: S102
+    printed = capsys.readouterr().out
+    (said,) = (block for block in re.findall(r"```\n(.*?)```", text, flags=re.DOTALL) if block.startswith("wear ="))
+    number = r"\d+\.\d+"
+    assert re.sub(number, "#", said) == re.sub(number, "#", printed)
+    # Processors differ in the last digits.
+    numbers = [[float(value) for value in re.findall(number, part)] for part in (said, printed)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.02)
+
+
 def test_there_is_python_to_run():
     assert sum(len(blocks(page)) for page in PAGES) >= 5
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,8 +20,10 @@ T = TypeVar("T")
 
 
 def tensor(values: Any, name: str) -> Tensor:
-    """Whatever holds numbers as a tensor."""
+    """Whatever holds numbers as a tensor; tables of pandas and polars, too."""
     try:
+        if hasattr(values, "to_numpy"):
+            values = np.array(values.to_numpy())  # a copy: theirs may be read-only
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(

@@ -199,8 +199,10 @@ def audit(
     hoods : n neighborhoods over the N points.
     family : where the witnesses come from.
     deviation : the measure d(f, g) of the deviations.
-    features, outputs : names to print witnesses with.
+    features, outputs : names to print witnesses with; by default those of a table's columns.
     """
+    features = list(x.columns) if features is None and hasattr(x, "columns") else features
+    outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
     x, f = _checks.points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):

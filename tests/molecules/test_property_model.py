@@ -311,3 +311,23 @@ def test_many_explanations_are_those_of_each():
     model.fit(series, progress=False, validation=0.2)
     for found, smiles in zip(model.explain_many(series.smiles[:5]), series.smiles[:5], strict=True):
         assert str(found) == str(model.explain(smiles))
+
+
+def test_neighbors_bring_what_was_measured(tmp_path):
+    series = nav17().select(range(0, 1017, 5))
+    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model.fit(series, progress=False)
+    known = dict(zip(series.smiles, series.y, strict=True))
+    smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))
+    model.save(tmp_path / "model")
+    for own in (model, PropertyModel.load(tmp_path / "model")):
+        explanation = own.explain(smiles)
+        assert len(explanation.members) > 2
+        for member in explanation.members:
+            np.testing.assert_array_equal(member.measured, known[member.smiles])
+        assert explanation.table()[1]["measured: activity"] == known[explanation.members[1].smiles][0]
+        assert "(it is among the molecules that were given)" in str(explanation)
+    stranger = model.explain("CCO")
+    assert stranger.members[0].measured is None
+    assert "there are too few similar molecules (0) for a tree" in str(stranger)
+    assert "its tree" not in str(stranger)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.series.explanation import Explanation
+from pellucid.trust import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,11 @@ def plot_explanations(
         image = axis.imshow(theta, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest",
                             extent=(0.5, theta.shape[1] + 0.5, len(theta) - 0.5, -0.5))  # fmt: skip
         rms = float(np.sqrt(np.square(explanation.mean[:, k] - explanation.witnessed[:, k]).mean()))
-        axis.set_title(f"{_plain(name)}: deviation {rms:.3g}", loc="left", fontsize=10)
+        title = f"{_plain(name)}: deviation {rms:.3g}"
+        if explanation.bound is not None:
+            bound = float(np.median(explanation.bound[:, k]))
+            title += f", nearby within {bound:.3g} ({percent(explanation.level)} confidence)"
+        axis.set_title(title, loc="left", fontsize=10 if explanation.bound is None else 8)
         names = [_plain(label) for label in explanation.names] if axis is axes[1] else []
         axis.set_yticks(range(len(theta)) if names else [], names, fontsize=8)
     for axis in axes:
