@@ -35,6 +35,9 @@ class Scores(NamedTuple):
     sequences: int
     """The number of sequences measured."""
 
+    def __str__(self) -> str:
+        return "\n".join(f"{name.replace('_', ' '):<24}{value:>10.4g}" for name, value in self._asdict().items())
+
 
 @torch.no_grad()
 def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], *, forced: bool) -> Scores:
