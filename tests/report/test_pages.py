@@ -380,6 +380,7 @@ def test_of_few_neighborhoods_none_is_the_least_trustworthy(tmp_path):
     page = Page(write_audit(few, tmp_path / "audit.html").read_text(encoding="utf-8"))
     order = np.argsort(-few.relative(), kind="stable").tolist()
     assert [int(i) for i in re.findall(r"\bpoint (\d+)\b", page.words)] == order
+    assert "Trust bound \u2013 not known with 90" in page.words
     assert "trustworthy" not in page.words
 
 

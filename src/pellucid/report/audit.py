@@ -113,8 +113,11 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
     relative, outputs = audit.relative(), _outputs(audit)
     quantiles = found["deviation_quantiles"]
     left_out = found["explained_left_out"]
-    first, *others = found["bound"]
-    pooled = "; of all outputs together, in their own units" if others else ""
+    several = len(outputs) > 1
+    pooled = "; of all outputs together, in their own units" if several else ""
+    # One of the outputs, for they have units of their own.
+    told, bound = next(((k, b) for k, b in enumerate(found["bound"]) if b is not None), (0, None))
+    confidence = f"with {percent(level)} confidence"
     return {
         "trust": _trust(audit, found["bound"], level),
         "level": percent(level),
@@ -130,9 +133,11 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
             if left_out is None
             else {"name": "Variance explained", "value": percent(left_out), "note": "at members left out"},
             {
-                "name": f"Trust bound, {outputs[0]}" if others else "Trust bound",
-                "value": number(first, 2),
-                "note": f"with {percent(level)} confidence" + ("; the others above" if others else ""),
+                "name": f"Trust bound, {outputs[told]}" if several else "Trust bound",
+                "value": number(bound, 2),
+                "note": f"not known {confidence}"
+                if bound is None
+                else confidence + ("; the others above" if several else ""),
             },
         ],
         "table": [
