@@ -47,8 +47,8 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
 
 
 def section(name: str) -> str:
-    """What stands between `<!-- name -->` and `<!-- end of name -->` in the study or in the pages."""
-    for path in (ROOT / "paper" / "README.md", ROOT / "docs" / "series.md"):
+    """What stands between `<!-- name -->` and `<!-- end of name -->` in the README, the study or the pages."""
+    for path in (ROOT / "README.md", ROOT / "paper" / "README.md", ROOT / "docs" / "series.md"):
         _, start, rest = path.read_text().partition(f"<!-- {name} -->\n")
         if start:
             return rest.partition(f"<!-- end of {name} -->")[0].strip()
