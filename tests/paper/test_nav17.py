@@ -62,15 +62,9 @@ def test_the_committed_reports_are_of_the_committed_configuration():
 
 
 def test_the_demo_table_shows_every_measure():
-    measures = ("accuracy", "witness_accuracy", "variation", "explained", "local_auc", "global_auc")
-    text = nav17.demo_table({"DEEP": {name: 0.1 + 0.1 * k for k, name in enumerate(measures)}})
-    assert [line.split()[-1] for line in text.splitlines()] == [
-        "DEEP",
-        "-" * 43,
-        "0.1",
-        "0.2",
-        "0.3",
-        "0.4",
-        "0.5",
-        "0.6",
-    ]
+    names = ("relative_error", "accuracy", "witness_accuracy", "deviation", "explained", "explained_left_out",
+             "local_auc", "global_auc")  # fmt: skip
+    text = nav17.demo_table({"DEEP": {"neighborhoods": 7} | {name: 0.1 * (k + 1) for k, name in enumerate(names)}})
+    ends = [line.split()[-1] for line in text.splitlines()]
+    assert text.startswith("on 7 test molecules ")
+    assert ends[2:] == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"]
