@@ -239,6 +239,9 @@ def test_a_molecule_alone(molecules, tmp_path):
 def test_the_way_of_the_molecule_is_marked(molecules):
     for item in molecules["explanations"]:
         explanation = Explanation.from_dict(item["explanation"])
+        if len(explanation.members) < 3:
+            assert '<div class="tree">' not in explanation._repr_html_()  # two members say nothing
+            continue
         tree = re.search(r'<div class="tree">.*?<p class="key">', explanation._repr_html_(), flags=re.DOTALL)[0]
         assert len(re.findall(r'<li class="on', tree)) == len(explanation.path) - 1
         assert tree.count('class="here"') == 1
@@ -258,7 +261,9 @@ def test_of_many_outputs_those_that_differ_are_shown(molecules):
     names, scale = tuple(f"z{k}" for k in range(20)), np.arange(20.0)
     tree = replace(e.witness, nodes=e.witness.nodes | {"value": e.witness.nodes["value"] * scale}, output_names=names)
     many = {name: np.full(20, 0.5) for name in ("prediction", "deviation", "local_auc")}
-    members = tuple(m._replace(prediction=m.prediction * scale, witness=m.witness * scale) for m in e.members)
+    members = tuple(
+        m._replace(prediction=m.prediction * scale, witness=m.witness * scale, measured=None) for m in e.members
+    )
     wide = replace(e, targets=names, witness=tree, members=members, bound=None, divergence=0.25, **many)
     words = Page(wide._repr_html_()).words
     assert "3 of 20 outputs" in words
@@ -439,3 +444,15 @@ def test_a_page_stays_small(molecules, tmp_path):
     many = copy.deepcopy(molecules)
     path = molecules_report.write(many, tmp_path / "report.html")
     assert path.stat().st_size < 25_000 * len(many["explanations"]) + 60_000
+
+
+def test_neighbors_show_what_was_measured(molecules):
+    e = Explanation.from_dict(max((item["explanation"] for item in molecules["explanations"]),
+                                  key=lambda content: len(content["members"])))  # fmt: skip
+    members = tuple(m._replace(measured=np.array([7.125]) if k == 1 else None) for k, m in enumerate(e.members))
+    words = Page(replace(e, members=members)._repr_html_()).words
+    assert words.count(", measured 7.1") >= 1
+    assert (
+        ", measured"
+        not in Page(replace(e, members=tuple(m._replace(measured=None) for m in members))._repr_html_()).words
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules.explanation import Change, Explanation
+from pellucid.molecules.explanation import Change, Explanation, Member
 from pellucid.report.numbers import decimals, fixed, number
 from pellucid.report.page import render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
@@ -154,6 +154,14 @@ def _view(
             "branches": list(zip(("without", "with"), branches, strict=True)),
         }
 
+    def known(member: Member) -> str:
+        """What was measured, to follow its similarity."""
+        if member.measured is None:
+            return ""
+        found = values(member.measured, [k for k in shown if np.isfinite(member.measured[k])])
+        single = len(explanation.targets) == 1
+        return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in found)
+
     def change(c: Change) -> dict[str, Any]:
         return {
             "word": "with" if c.gains else "without",
@@ -162,6 +170,7 @@ def _view(
             "picture": pictures.molecule(c.member.smiles),
             "values": values(c.member.prediction),
             "member": c.member,
+            "measured": known(c.member),
         }
 
     return {
@@ -194,6 +203,7 @@ def _view(
             {
                 "picture": pictures.molecule(m.smiles),
                 "member": m,
+                "measured": known(m),
                 "values": [
                     (name, text, tree)
                     for (name, text), (_, tree) in zip(values(m.prediction), values(m.witness), strict=True)
@@ -211,11 +221,13 @@ def _trust(explanation: Explanation, shown: Sequence[int]) -> str:
     if explanation.bound is not None:
         bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in shown]
         text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
+    few = len(explanation.members) < FEWEST
+    why = explanation.trust() if few else unknown(explanation.level, explanation.calibrated)
     return trust_sentence(
         text,
         explanation.level,
         explanation.calibrated,
-        unknown(explanation.level, explanation.calibrated, enough=len(explanation.members) >= FEWEST),
+        why,
         witness="the tree",
         where="a similar molecule that it was not fitted to",
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import runs
+from pellucid.report.numbers import counted
 from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.recordings import Recordings
@@ -95,7 +96,7 @@ def train(
         seed=model.seed,
         data={
             "source": title,
-            "description": f"{len(source)} recordings of {', '.join(source.channels)}; numbers are rows",
+            "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
             "parts": rows,
             **runs.left_out([]),
         },
