@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from pellucid import runs
+from pellucid.errors import InputError
 from pellucid.molecules.explanation import Explanation
 from pellucid.molecules.neighborhoods import Similar
 from pellucid.molecules.property_model import PropertyModel
@@ -59,6 +61,33 @@ def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | Non
     }
 
 
+def parts_of(table: Molecules, seed: int, split: str) -> dict[str, np.ndarray]:
+    """Places of the molecules that are learned from, validated on and tested on."""
+    if split == "random":
+        return runs.parts_of(len(table), seed)
+    if split != "scaffold":
+        raise InputError(f'`split` must be "random" or "scaffold". Got {split!r}.')
+    scaffolds: dict[str, list[int]] = {}
+    for i, smiles in enumerate(table.smiles):
+        ring = MurckoScaffold.MurckoScaffoldSmiles(smiles=smiles)  # type: ignore[no-untyped-call]
+        scaffolds.setdefault(ring, []).append(i)
+    # The largest first, so that the last parts hold rare scaffolds; equally large ones at random.
+    chance = np.random.default_rng(seed).permutation(len(scaffolds))
+    groups = [own for _, own in sorted(zip(chance, scaffolds.values(), strict=True), key=lambda g: (-len(g[1]), g[0]))]
+    sizes = {name: len(part) for name, part in runs.parts_of(len(table), seed).items()}
+    found: dict[str, list[int]] = {name: [] for name in runs.PARTS}
+    for own in groups:
+        room = next((name for name in runs.PARTS if len(found[name]) + len(own) <= sizes[name]), "train")
+        found[room] += own
+    empty = [name for name, places in found.items() if not places]
+    if empty:
+        raise InputError(
+            f"A split by scaffold needs several of them. Got {len(scaffolds)}, which leave nothing for {empty[0]}; "
+            "split at random."
+        )
+    return {name: np.array(places) for name, places in found.items()}
+
+
 def train(
     table: Molecules,
     model: PropertyModel,
@@ -70,6 +99,7 @@ def train(
     level: float = LEVEL,
     pool: Sequence[str] = (),
     names: Mapping[int, str] | None = None,
+    split: Literal["random", "scaffold"] = "random",
     patience: bool = False,
     resume: bool = False,
     progress: bool = True,
@@ -85,11 +115,13 @@ def train(
     level : the confidence of the bounds.
     pool : unlabeled molecules, see `PropertyModel.fit`.
     names : what molecules are called in the report, by their rows.
+    split : "random", or "scaffold", which keeps molecules of one ring system together: a harder test, and closer to
+        what happens with the next series. It is unlike what bounds were learned from, so that these are not promised.
     patience : stop early on the validation molecules; by default all epochs are trained.
     say : told what is going on.
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
-    parts = {name: table.select(places) for name, places in runs.parts_of(len(table), model.seed).items()}
+    parts = {name: table.select(places) for name, places in parts_of(table, model.seed, split).items()}
     runs.open_folder(folder, resume=resume)
     watched = parts["validation"]
 
@@ -117,6 +149,7 @@ def train(
             "source": title,
             "description": table.summary(),
             "parts": {name: len(part) for name, part in parts.items()},
+            "split": split,
             **runs.left_out(table.rejected),
         },
         settings=found.shown.settings(),
