@@ -36,27 +36,40 @@ cells = load_breast_cancer()
 raw = torch.tensor(cells.data, dtype=torch.float32)
 malignant = torch.tensor(1 - cells.target, dtype=torch.float32)[:, None]
 x = (raw - raw.mean(0)) / raw.std(0)  # what models read: 30 measurements of the cell nuclei, standardized
-shown = raw[:, :10]  # what a witness reads: ten of them, in their own units
+shown = x[:, :10]  # what a witness reads: ten of them, the means
 names = [str(name) for name in cells.feature_names[:10]]
 
 order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
 learn, watch, test = order[:341], order[341:427], order[427:]""",
     Words("""## A model that you already have
 
-Predictions suffice. Around every test biopsy, the 25 that are most alike, a tree of two questions is fitted to what the
-model says there. The audit tells how well these trees match the model."""),
+Predictions suffice. Around every test biopsy, the 25 that are most alike, a simple function is fitted to what the model
+says there. Which kind? One that also explains members that it was not fitted to. This is decided around other biopsies
+than those of the test:"""),
     """boosted = GradientBoostingClassifier(random_state=0, n_estimators=10 if smoke else 100)
 boosted.fit(x[learn], malignant[learn, 0])
-near = pl.nearest(x[:, :10], k=25)
-family = pl.TreeFamily(depth=2)
+near = pl.nearest(shown, k=25)
+linear = pl.LinearFamily(ridge=1.0)
 
-judged = pl.audit(boosted.decision_function(x), shown, near.select(test), family)
+
+def shares(f, points, family):
+    found = pl.audit(f, shown, near.select(points), family, features=names, outputs=["log-odds"])
+    left_out = found.left_out.explained()[0]
+    return found, f"explains {found.explained:.0%} where fitted, {left_out:.0%} at members left out"
+
+
+for family in (pl.TreeFamily(depth=2), linear):
+    print(family, shares(boosted.decision_function(x), watch, family)[1])""",
+    Words("""Where they were fitted, trees of two questions look better. At members left out they are worse than a
+constant, so most of what they said of the model was noise; linear laws keep about half of what they promised. So linear
+laws it is, and now the test:"""),
+    """judged, _ = shares(boosted.decision_function(x), test, linear)
 judged""",
-    Words("""One of these trees, from the middle of the field, in words:"""),
+    Words("""At members left out the laws explain 22 % of this model: it is hard to explain, and bounds are wide.
+The law of a biopsy from the middle of the field, in units of standard deviations, with its bound:"""),
     """def typical(audit):
     middle = int(audit.deviations.argsort()[len(audit.deviations) // 2])
-    print(audit.witnesses.named(names, ["log-odds"])[middle])
-    print(f"with 90 % confidence within {audit.bound(0.9)[middle, 0]:.2f} of the model at a further biopsy like these")
+    print(audit[middle])
 
 
 typical(judged)""",
@@ -64,8 +77,8 @@ typical(judged)""",
 
 A network, trained as usual, with early stopping; the game takes the three lines marked 1, 2, 3."""),
     """loss_of = torch.nn.functional.binary_cross_entropy_with_logits
-hoods = pl.nearest(x[learn, :10], k=25)  # 1: who is near whom
-game = pl.SymmetricGame(family, weight=0.1)  # 2: which witnesses, and how much they count
+hoods = pl.nearest(shown[learn], k=25)  # 1: who is near whom
+game = pl.SymmetricGame(linear, weight=0.1)  # 2: which witnesses, and how much they count
 
 
 def train(game):
@@ -94,12 +107,12 @@ def train(game):
 found = {}
 for name, played in (("DEEP", None), ("GAME", game)):
     f = train(played)
-    found[name] = pl.audit(f, shown, near.select(test), family)
+    found[name], explains = shares(f, test, linear)
     wrong = int(((f[test] > 0) != (malignant[test] > 0)).sum())
-    loss, explained = loss_of(f[test], malignant[test]), found[name].explained
-    print(f"{name}: test loss {loss:.3f}, {wrong} of {len(test)} wrong; trees explain {explained:.1%} of it")""",
-    Words("""The trees account for more of GAME than of DEEP, and its errors are no more.
-[Other splits](../docs/models.md) say the same. What does it follow?"""),
+    loss = loss_of(f[test], malignant[test])
+    print(f"{name}: test loss {loss:.3f}, {wrong} of {len(test)} wrong; a linear law {explains}")""",
+    Words("""Linear laws account for more of GAME than of DEEP, where they were fitted and where they were not, and
+its errors are no more. [Other splits](../docs/models.md) say the same. What does it follow?"""),
     """typical(found["GAME"])""",
     """found["GAME"]""",
 )
@@ -115,7 +128,7 @@ from pellucid.molecules import PropertyModel, Similar, nav17
 
 series = nav17()
 order = np.random.default_rng(0).permutation(len(series))
-train, test = series.select(order[: 150 if smoke else 900]), series.select(order[900:])
+train, test = series.select(order[: 600 if smoke else 900]), series.select(order[900:])
 train""",
     Words("""## Train
 
@@ -136,9 +149,16 @@ game = PropertyModel(weight=1.0, **settings).fit(train, progress=False)
 deep = PropertyModel(game=None, **settings).fit(train, progress=False)
 print("DEEP", deep.evaluate(test), sep="\\n")
 print("GAME", game.evaluate(test), sep="\\n")""",
+    """for name, model in (("DEEP", deep), ("GAME", game)):
+    explained = [model.held_out(test, seed=seed).explained()[0] for seed in range(5)]
+    print(f"{name}: explained at members left out, five draws:", *(f"{share:.1%}" for share in explained))""",
     Words("""At the same error the trees follow GAME more closely: the total variation between tree and network is
-smaller, and they account for more of what the network does inside the neighborhoods. The order into which they put
-molecules (AUC) is about as right as before. [How robust this is](../paper/README.md#sodium-channel-blockers)."""),
+smaller, and they account for a little more of what the network does inside the neighborhoods. The order into which they
+put molecules (AUC) is about as right as before. But all this is measured at the molecules that the trees were fitted
+to. Leave one out of each neighborhood, and its tree explains about a third of GAME there and a quarter of DEEP, not
+seven eighths: GAME is ahead in each of the five draws, and most of what either network does at a further molecule is
+still not in the tree. So read a tree with its bound.
+[How robust this is](../paper/README.md#sodium-channel-blockers)."""),
     Words("""## Explain
 
 An explanation shows itself: what is predicted, what the tree says, how far the tree can be trusted, and the tree with
