@@ -150,10 +150,65 @@ def test_the_error_and_the_least_trustworthy_rows(tmp_path):
     assert "error of prediction against measured: 0.5 (root mean squared)" in result.stdout
     content = json.loads((tmp_path / "out.json").read_text())
     assert content["features"] == ["speed"]
-    worst = max(content["rows"], key=lambda row: row["deviation"])
+    worst = max(content["rows"], key=lambda row: row["relative"])
     table = result.stdout.partition("least trustworthy:\n")[2].splitlines()
     assert table[1].startswith(worst["place"] + " ")
     assert f"around {worst['place']}: 15 members" in result.stdout.partition("the worst:")[2]
+
+
+def test_outputs_of_different_units_are_ranked_by_their_own(tmp_path):
+    large = 1000 * np.sin(LOAD / 100)
+    columns = {"speed": SPEED, "load": LOAD, "proba_0": WAVE, "proba_1": large, "label": [0, 1] * 40}
+    path = write(tmp_path / "a.csv", columns)
+    result = run(path, "--truth", "label", "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
+    assert "predictions: proba_0, proba_1" in result.stdout
+    assert "no error against label is told: --truth needs one --prediction, and there are 2" in result.stdout
+    assert "error of" not in result.stdout
+    f, x = np.stack([WAVE, large], axis=1), np.stack([SPEED, LOAD], axis=1)
+    gaps = [f[m] - LinearRegression().fit(x[m], f[m]).predict(x[m]) for m in nearest(15)]
+    off = [(np.abs(gap).mean(0) / f.std(0)).mean() for gap in gaps]
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert [row["relative"] for row in rows] == pytest.approx(off)
+    worst = int(np.argmax(off))
+    first, second = result.stdout.partition("least trustworthy:\n")[2].splitlines()[1:3]
+    assert first.startswith(f"row {worst + 2} ")
+    rmse = np.sqrt(np.square(gaps[worst]).mean(0))
+    assert [first.split()[-3], second.split()[-3]] == [f"{value:.3g}" for value in rmse]
+    page = (tmp_path / "out.html").read_text()
+    assert "the 15 nearest rows in standardized features" in page
+    one = run(path, "--prediction", "proba_0,proba_1", "--features", "speed, load")
+    assert "features: speed, load\n" in one.stdout
+
+
+def test_neighborhoods_that_say_nothing_are_told(tmp_path):
+    small = write(tmp_path / "a.csv", {"speed": SPEED[:9], "yhat": WAVE[:9]})
+    assert "every neighborhood is the whole table of 9 rows" in run(small).stdout
+    groups = ["a"] * 2 + ["b"] * 8 + ["c"] * 2 + ["d"] * 8
+    columns = {"speed": SPEED[:20], "load": LOAD[:20], "site": groups, "pred": WAVE[:20]}
+    shown = run(write(tmp_path / "b.csv", columns), "--groups", "site", "--family", "constant").stdout
+    assert "group a" not in shown.partition("least trustworthy:")[2]
+    assert "around group b" in shown
+    lonely = run(tmp_path / "b.csv", "--groups", "load", "--features", "speed", "--family", "constant").stdout
+    assert "no neighborhood has 3 members or more" in lonely
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["pred", "proba"], ["pred"]),
+        (["pred_a", "pred_b"], ["pred_a", "pred_b"]),
+        (["wear_pred"], ["wear_pred"]),
+        (["Y-hat"], ["Y-hat"]),
+        (["prob_0", "prob_1"], ["prob_0", "prob_1"]),
+        (["probability", "score"], ["probability"]),
+        (["score"], ["score"]),
+    ],
+)
+def test_predictions_are_found_by_their_names(tmp_path, names, found):
+    columns = {"problem size": [1, 5, 2, 7], "predator": [4, 3, 9, 1]} | {name: [3, 4, 1, 0] for name in names}
+    given = read_predictions(write(tmp_path / "a.csv", columns))
+    assert list(given.outputs) == found
+    assert set(given.features) == {"problem size", "predator"} | (set(names) - set(found) - {"proba"})
 
 
 def test_molecules_are_judged_by_their_substructures(tmp_path):

@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from pellucid.auditing import Audit
+from pellucid.cli.output import as_typed
 from pellucid.predictions import Predictions
-from pellucid.trust import percent
+from pellucid.trust import FEWEST, percent
 from pellucid.witnesses.base import Witness
 from pellucid.witnesses.linear import LinearWitnesses
 from pellucid.witnesses.tree import TreeWitness
 
 # Neighborhoods that are shown as the least trustworthy.
 _SHOWN = 5
+# Columns and rows that a page names.
+_LISTED = 20
 # What the entries of all rows have in common.
 _SHARED = ("features", "outputs", "center")
 
@@ -43,13 +46,18 @@ def confidence(found: Audit, given: Predictions, level: float) -> str:
 
 def extremes(found: Audit, given: Predictions, level: float) -> str:
     """The least trustworthy rows, and the witness of the worst and of the best one in words."""
-    order = found.worst(len(found.deviations))
-    if float(found.deviations[order[0]]) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
+    sizes, off = found.witnesses.hoods.sizes.cpu().numpy(), found.relative()
+    # Any witness follows one or two members: that is no merit of theirs.
+    order = [i for i in np.argsort(-off, kind="stable").tolist() if sizes[i] >= FEWEST]
+    if not order:
+        return f"no neighborhood has {FEWEST} members or more, and any witness follows fewer: there is none to trust"
+    if float(found.deviations[order].max()) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
         return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1], level)}"
     bound = found.bound(level)
     known = ~np.isnan(bound).any(1)
     at_centers = found.witnesses.at_centers()
     head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"
+    rmse = _rmse(found)
     lines = ["least trustworthy:", head]
     for i in order[:_SHOWN]:
         center = int(found.witnesses.hoods.centers[i])
@@ -57,10 +65,17 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
             label = _place(given, center) if not k else ""
             label = f"{label[:19]:<20}"
             values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
-            trust = f"{found.witnesses[i].rmse:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
+            trust = f"{rmse[i, k]:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
             lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
     worst, best = (_said(found, given, i, level) for i in (order[0], order[-1]))
     return "\n".join([*lines, "", "the worst:", worst, "", "the best:", best])
+
+
+def _rmse(found: Audit) -> np.ndarray:
+    """(n, K) root mean squared error between predictor and witness over the members, for each output."""
+    witnesses, hoods = found.witnesses, found.witnesses.hoods
+    misses = (witnesses.f[hoods.members].double() - witnesses.at_members().double()).square()
+    return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).sqrt().cpu().numpy())
 
 
 def _place(given: Predictions, center: int) -> str:
@@ -127,7 +142,15 @@ def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[
         from pellucid.report import write_audit
 
         names = [_full_place(given, center) for center in found.witnesses.hoods.centers.tolist()]
-        write_audit(found, path, title=given.source, names=names, level=level, text=lambda i: _words(found, given, i))
+        write_audit(
+            found,
+            path,
+            title=given.source,
+            names=names,
+            level=level,
+            text=lambda i: _words(found, given, i),
+            conditions=_conditions(given, how),
+        )
     elif suffix == ".json":
         path.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")
     else:
@@ -135,9 +158,29 @@ def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[
             csv.writer(stream).writerows(_lines(found, given, level))
 
 
+def _conditions(given: Predictions, how: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What was judged and how, as a page tells it."""
+    told = [("rows", str(len(given))), ("predictions", ", ".join(given.outputs)), *how.items()]
+    told.append(
+        ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.features))
+    )
+    if given.left_out:
+        told.append(("columns left out", _listed([f"{name} ({as_typed(why)})" for name, why in given.left_out])))
+    if given.skipped:
+        told.append(("rows left out", _listed([f"row {row} ({why})" for row, why in given.skipped])))
+    told += [(f"error of {name} against {given.truth_name}", f"{e:.4g} (root mean squared)")
+             for name, e in given.errors().items()]  # fmt: skip
+    return told
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f", and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more
+
+
 def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]) -> dict[str, Any]:
     """Everything, in plain numbers."""
-    bound = found.bound(level)
+    bound, relative = found.bound(level), found.relative()
     witnesses = list(found.witnesses)
     entries = []
     for i, center in enumerate(found.witnesses.hoods.centers.tolist()):
@@ -148,6 +191,7 @@ def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]
                 "row": given.rows[center],
                 "prediction": given.f[center].tolist(),
                 "deviation": float(found.deviations[i]),
+                "relative": float(relative[i]),
                 "bound": [None if value != value else float(value) for value in bound[i]],
                 "witness": witness,
             }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.output import as_typed, say
+from pellucid.cli.output import as_typed, names_in, say
 
 if TYPE_CHECKING:
     from pellucid.predictions import Predictions
@@ -32,12 +32,18 @@ def audit(
     ],
     prediction: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Predictions; repeat for several.", show_default="found by their names"),
+        typer.Option(
+            metavar="COLUMN",
+            help="Predictions; repeat for several, or separate by commas.",
+            show_default="found by their names",
+        ),
     ] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="What witnesses read; repeat for several.", show_default="other columns of numbers"
+            metavar="COLUMN",
+            help="What witnesses read; repeat, or separate by commas.",
+            show_default="other columns of numbers",
         ),
     ] = None,
     truth: Annotated[str | None, typer.Option(metavar="COLUMN", help="Measured values, to report the error.")] = None,
@@ -96,9 +102,16 @@ def audit(
     from pellucid.auditing import audit as measure
     from pellucid.cli import _audit_words as words
     from pellucid.predictions import read_predictions
+    from pellucid.tables import read_table
 
+    header = read_table(table).header
     given = read_predictions(
-        table, prediction=prediction or (), features=features or (), truth=truth, groups=groups, smiles=smiles
+        table,
+        prediction=names_in(prediction, header) or (),
+        features=names_in(features, header) or (),
+        truth=truth,
+        groups=groups,
+        smiles=smiles,
     )
     kind = family or _default_family(given, ridge, depth)
     if given.smiles is not None and kind is Family.LINEAR and not ridge:
@@ -110,9 +123,9 @@ def audit(
     )
     where = _where(given, int(hoods.sizes.max()), threshold)
     for path in out or []:  # first: whoever reads the output may have seen enough before its end
-        words.write(path, found, given, level, {"family": str(kind), "neighborhoods": where})
+        words.write(path, found, given, level, {"family": f"{kind} witnesses", "neighborhoods": where})
     say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
-    for note in _notes(given, kind, ridge, int(hoods.sizes.median())):
+    for note in _notes(given, kind, ridge, int(hoods.sizes.median()), int(hoods.sizes.min())):
         say(f"note: {note}")
     say(f"\n{found.text(level)}\n")
     say(words.confidence(found, given, level))
@@ -156,9 +169,19 @@ def _where(given: Predictions, largest: int, threshold: float) -> str:
     return f"the {largest} nearest rows in standardized features"
 
 
-def _notes(given: Predictions, kind: Family, ridge: float | None, size: int) -> list[str]:
-    """What makes the numbers look better than they are."""
+def _notes(given: Predictions, kind: Family, ridge: float | None, size: int, smallest: int) -> list[str]:
+    """What makes the numbers other than they look."""
     notes = []
+    if given.truth is not None and len(given.outputs) > 1:
+        notes.append(
+            f"no error against {given.truth_name} is told: --truth needs one --prediction, and there are "
+            f"{len(given.outputs)}."
+        )
+    if smallest == len(given):
+        notes.append(
+            f"every neighborhood is the whole table of {len(given)} rows, so that all witnesses are one and the same; "
+            "take fewer --neighbors, or more rows."
+        )
     if kind is Family.LINEAR and not ridge and size <= len(given.features) + 1:
         notes.append(
             f"{size} members determine a linear function of {len(given.features)} features: it follows any "

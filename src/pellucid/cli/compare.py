@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pellucid.cli._reading import Decimal, Header, Pattern, Reading
 from pellucid.cli.output import aligned, measured, number, say, warn
 from pellucid.errors import InputError
 
@@ -17,6 +18,9 @@ def compare(
     data: Annotated[
         Path | None, typer.Option(help="Measure the models of both on this table or these recordings instead.")
     ] = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    pattern: Pattern = None,
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
     from pellucid import runs
@@ -36,7 +40,10 @@ def compare(
         models = {title: (a if title[0] == "A" else b)["models"][name] for title, (_, name) in named.items()}
     else:
         models = {
-            title: {"scores": _scores(runs.load(folder, name.lower()), data)} for title, (folder, name) in named.items()
+            title: {
+                "scores": _scores(runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern))
+            }
+            for title, (folder, name) in named.items()
         }
     say(f"A = {first} ({_played(a)})\nB = {second} ({_played(b)})\n")
     rows = measured(models, a["measures"])
@@ -59,11 +66,15 @@ def _played(summary: dict[str, Any]) -> str:
     return "no game" if settings["game"] is None else f"{settings['game']} game, weight {settings['weight']:g}"
 
 
-def _scores(model: Any, data: Path) -> dict[str, Any]:
+def _scores(model: Any, data: Path, reading: Reading) -> dict[str, Any]:
     if hasattr(model, "forecast"):
-        from pellucid.series import read as read_series
+        from pellucid.runs import mean_of
 
-        return dict(model.evaluate(read_series(data, channels=model.channels_))._asdict())
+        source = reading.read(data, model.channels_)
+        left_out = model.held_out(source, seed=1)
+        return {**model.evaluate(source)._asdict(), "explained_left_out": mean_of(left_out.explained())}
     from pellucid.molecules import read
+    from pellucid.molecules.run_measures import scores_of
 
-    return dict(model.evaluate(read(data, targets=list(model.targets_), on_error="skip")).to_dict())
+    table = read(data, targets=list(model.targets_), on_error="skip")
+    return scores_of(model.evaluate(table), model, table, model.held_out(table, seed=1))

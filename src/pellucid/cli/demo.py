@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.output import say, table_of
+from pellucid.cli.output import say, table_of, watched
 
 # A tree on fewer members has little to say.
 _MEMBERS = 15
@@ -48,7 +48,7 @@ def demo(
         PropertyModel(task="regression", **settings),
         out,
         title="Sodium-channel blockers (Nav1.7)",
-        progress=not quiet,
+        progress=watched(quiet),
         say=say,
     )
     say(f"\n{table_of(summary)}\n")

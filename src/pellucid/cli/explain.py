@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.output import say, warn
+from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli.output import as_typed, say, warn, watched
 from pellucid.cli.predict import Folder, Which
 from pellucid.errors import InputError
 
@@ -34,6 +35,12 @@ def explain(
     ] = None,
     level: Annotated[float, typer.Option(help="The confidence of the bound.")] = 0.9,
     smiles: Annotated[str | None, typer.Option(help="The column of SMILES.", show_default="found by its name")] = None,
+    names: Annotated[
+        str | None, typer.Option(help="The column of names of a table.", show_default="one called id, name, ...")
+    ] = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    pattern: Pattern = None,
     which: Which = None,
 ) -> None:  # fmt: skip
     """Explain a prediction by its witness: what the model follows here, and how far that can be trusted."""
@@ -44,77 +51,90 @@ def explain(
 
     loaded = runs.load(model, which)
     if hasattr(loaded, "forecast"):
-        _one(_recording(loaded, what, level), out, target)
+        source = Reading.of(model, decimal, header, pattern).read(what, loaded.channels_)
+        if len(source) > 1:
+            warn(f"{what} holds {len(source)} recordings; {source.sources[-1]}, the last one, is explained.")
+        values = source.values[-1]
+        _one(loaded.explain(values, level=level), out, target, f"{source.sources[-1]}, after row {len(values)}")
         return
-    texts = _molecules(what, smiles)
-    if len(texts) == 1 or not hasattr(loaded, "explain_many"):
-        found = [loaded.explain(text, level=level) for text in texts]
+    places = _molecules(what, smiles, names)
+    if len(places) == 1 or not hasattr(loaded, "explain_many"):
+        found = [loaded.explain(text, level=level) for text in places]
     else:
-        found = loaded.explain_many(texts, level=level, progress=True)
+        found = loaded.explain_many(list(places), level=level, progress=watched())
     if len(found) == 1:
-        _one(found[0], out, target)
+        _one(found[0], out, target, *places.values())
     else:
-        _many(found, out, target, Path(what).name)
+        _many(dict(zip(places.values(), found, strict=True)), out, target, Path(what).name)
 
 
-def _recording(model: Any, what: str, level: float) -> Any:
-    """The forecast after the end of a recording."""
-    from pellucid.series import read
-
-    source = read(what, channels=model.channels_)
-    if len(source) > 1:
-        warn(f"{what} holds {len(source)} recordings; {source.sources[-1]}, the last one, is explained.")
-    return model.explain(source.values[-1], level=level)
-
-
-def _molecules(what: str, column: str | None) -> list[str]:
+def _molecules(what: str, column: str | None, names: str | None) -> dict[str, str | None]:
+    """Different molecules, and where each is in its table."""
     if not Path(what).is_file():
-        if Path(what).suffix.lower() in _TABLES:
-            raise InputError(f"A molecule or a file must be given. Got {what}, which does not exist; correct the path.")
-        return [what]
+        if Path(what).suffix.lower() in _TABLES or Path(what).is_dir():
+            missing = "is a folder" if Path(what).is_dir() else "does not exist"
+            raise InputError(f"A molecule or a file must be given. Got {what}, which {missing}; correct the path.")
+        return {what: None}
     from pellucid.molecules import read
+    from pellucid.tables import read_table, row_names
 
+    called = row_names(read_table(what), names, Path(what).name)
     table = read(what, smiles=column, targets=[], on_error="skip")
     for row in table.rejected:
         warn(f"row {row.row} is left out: {row.reason}.")
-    return list(table.smiles)
+    return {text: _place(rows, called) for text, rows in zip(table.smiles, table.rows, strict=True)}
 
 
-def _one(found: Any, out: Sequence[Path] | None, target: str | None) -> None:
+def _place(rows: Sequence[int], called: Mapping[int, str]) -> str:
+    """What a molecule is called, and where it stands in the table."""
+    own = dict.fromkeys(called[row] for row in rows if row in called)
+    where = f"row {', '.join(str(row) for row in rows)}"
+    return f"{', '.join(own)} ({where})" if own else where
+
+
+def _one(found: Any, out: Sequence[Path] | None, target: str | None, place: str | None) -> None:
     if not out:
-        say(found.text(target) if hasattr(found, "text") else _series_text(found, target))
+        say(_text(found, target))
     for path in out or []:
         kind = path.suffix.lower()
         if kind in (".svg", ".png"):
             found.plot(target).savefig(path, bbox_inches="tight", dpi=150)
+        elif kind == ".json":
+            _write_json(_content(found, place), path)
+        elif kind == ".html" and place is not None:
+            found.to_html(path, title=place)
         else:
             getattr(found, f"to_{kind[1:]}")(path)
         say(f"written: {path}")
 
 
-def _series_text(found: Any, channel: str | None) -> str:
-    return str(found) if channel is None else f"{found.table(channel)}\n{found.summary()}"
+def _text(found: Any, target: str | None) -> str:
+    if hasattr(found, "text"):
+        return as_typed(found.text(target))
+    return as_typed(str(found) if target is None else f"{found.table(target)}\n{found.summary()}")
 
 
-def _many(found: list[Explanation], out: Sequence[Path] | None, target: str | None, title: str) -> None:
+def _content(found: Any, place: str | None) -> dict[str, Any]:
+    return {**({} if place is None else {"place": place}), **found.to_dict()}
+
+
+def _write_json(content: Any, path: Path) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _many(found: Mapping[str | None, Explanation], out: Sequence[Path] | None, target: str | None, title: str) -> None:
     """A page or a list; pictures and tables are for one."""
     if not out:
-        say("\n\n".join(explanation.text(target) for explanation in found))
+        say("\n\n".join(f"{place}\n{_text(explanation, target)}" for place, explanation in found.items()))
     for path in out or []:
         if path.suffix.lower() == ".json":
-            path.write_text(json.dumps([e.to_dict() for e in found], indent=1) + "\n", encoding="utf-8")
+            _write_json([_content(explanation, place) for place, explanation in found.items()], path)
         elif path.suffix.lower() == ".html":
             from pellucid.molecules import report
 
-            summary = {
-                "kind": "molecules",
-                "title": title,
-                "targets": list(found[0].targets),
-                "explanations": [
-                    {"rank": "others", "measured": [None] * len(e.targets), "explanation": e.to_dict()} for e in found
-                ],
-            }
-            report.write(summary, path)
+            shown = [{"place": place, "explanation": e.to_dict()} for place, e in found.items()]
+            targets = list(next(iter(found.values())).targets)
+            report.write({"kind": "molecules", "title": title, "targets": targets, "explanations": shown}, path)
         else:
             raise InputError(
                 f"A {path.suffix} file holds one explanation. Got {len(found)} molecules; write .html or .json, or "

@@ -22,20 +22,21 @@ _TYPED = {
     "`decimal=','`": "--decimal ,",
     "`resume=True`": "--resume",
     'use task="regression"': "use --task regression",
-    ", or set `validation=0`": "",
+    ", or set `validation=0`": ", or choose a shorter --context or --horizon",
     ", or pass `validation=0`": "",
     ", see `rejected`": ", listed in the report",
     ", see `calibrate`": "; train with more data",
     "hold out more, or lower the level": "train with more data, or lower --level",
     "`table(name)` shows the other channels": "--channel shows the others",
     "`table(columns=None)` shows all": "-o x.csv writes all",
+    "train with analogs, with a pool, or with a lower threshold of similarity": "train with --analogs yes, or a --pool",
     "`which`": "--model",
 }
 # What else stands in quotes, and is an option.
 _OPTIONS = (
-    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups", "header",
-    "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction", "radius",
-    "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups",
+    "header", "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction",
+    "radius", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
 )  # fmt: skip
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 

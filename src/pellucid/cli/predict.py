@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.output import percent, say, warn
+from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli.output import as_typed, percent, say, warn, watched
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
     from pellucid.molecules import Explanation, PropertyModel
-    from pellucid.series import Forecaster
+    from pellucid.series import Forecaster, Recordings
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
 Which = Annotated[str | None, typer.Option("--model", metavar="game|deep", help="Which model of a run.")]
@@ -29,17 +30,30 @@ def predict(
     trust: Annotated[
         bool, typer.Option("--trust", help="Molecules: also what the tree says, and how far it can be trusted.")
     ] = False,
-    level: Annotated[float, typer.Option(help="The confidence of the bounds.")] = 0.9,
+    level: Annotated[
+        float | None, typer.Option(help="The confidence of the bounds of --trust.", show_default="0.9")
+    ] = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    pattern: Pattern = None,
     which: Which = None,
 ) -> None:
     """Predict every row of a table of molecules, or what comes after a recording, and write CSV."""
     from pellucid import runs
+    from pellucid.trust import LEVEL, check_level
 
     loaded = runs.load(model, which)
     if hasattr(loaded, "forecast"):
-        lines = list(_forecast(loaded, data))
+        if trust or level is not None:
+            raise InputError(
+                f"{'--trust' if trust else '--level'} is for molecules. Got a model of recordings; use `pellucid "
+                "explain`, which tells how far the laws of a forecast can be trusted."
+            )
+        lines = list(_forecast(loaded, Reading.of(model, decimal, header, pattern).read(data, loaded.channels_)))
     elif hasattr(loaded, "predict"):
-        lines = list(_molecules(loaded, data, smiles, trust, level))
+        if level is not None and not trust:
+            raise InputError("--level is the confidence of the bounds that --trust adds. Got no --trust; add it.")
+        lines = list(_molecules(loaded, data, smiles, trust, LEVEL if level is None else check_level(level)))
     else:
         raise InputError(
             "A model that predicts is a property model or a forecaster. Got an autoencoder; use `pellucid explain`, or "
@@ -66,14 +80,17 @@ def _molecules(model: PropertyModel, data: Path, column: str | None, trust: bool
         read = [canonical(text) for text in table.column(smiles_column(table.header, column, data.name))]
     good = list(dict.fromkeys(text for text, reason in read if not reason))
     values = dict(zip(good, model.predict(good), strict=True)) if good else {}
-    explained = {e.smiles: e for e in model.explain_many(good, level=level, progress=True)} if trust and good else {}
+    explained = (
+        {e.smiles: e for e in model.explain_many(good, level=level, progress=watched())} if trust and good else {}
+    )
     bad = [number for number, (_, reason) in zip(table.numbers, read, strict=True) if reason]
     if bad:
         warn(f"{len(bad)} of {len(read)} rows have no prediction, see the column `problem`; the first is row {bad[0]}.")
     names = [f"predicted: {name}" for name in model.targets_]
     if trust:
-        kinds = ("tree", "deviation", f"bound {percent(level)}")
-        names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members"]
+        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}")
+        names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
+        _warn_of([explained[text] for text, reason in read if not reason])
     yield [*table.header, *names, *(["problem"] if bad else [])]
     for row, (text, reason) in zip(table.rows, read, strict=True):
         found: list[Any] = [""] * len(names)
@@ -82,21 +99,42 @@ def _molecules(model: PropertyModel, data: Path, column: str | None, trust: bool
         yield [*row, *found, *([reason] if bad else [])]
 
 
+def _note(explanation: Explanation) -> str:
+    """Why there is no tree to tell of."""
+    from pellucid.trust import FEWEST
+
+    if len(explanation.members) == 1:
+        return "no similar molecule in the training data"
+    return "too few similar molecules" if len(explanation.members) < FEWEST else ""
+
+
 def _trusted(explanation: Explanation) -> list[Any]:
-    rows = [explanation.witnessed, explanation.deviation]
-    bound = [""] * len(explanation.targets) if explanation.bound is None else _short(explanation.bound)
-    return [*(value for row in rows for value in _short(row)), *bound, len(explanation.members)]
+    """Tree, deviation, bound, members and note."""
+    nothing, note = [""] * len(explanation.targets), _note(explanation)
+    tree = nothing * 2 if note else [*_short(explanation.witnessed), *_short(explanation.deviation)]
+    bound = nothing if note or explanation.bound is None else _short(explanation.bound)
+    return [*tree, *bound, len(explanation.members), note]
+
+
+def _warn_of(explanations: list[Explanation]) -> None:
+    """Say where there is no tree, or no bound."""
+    from pellucid.trust import unknown
+
+    alone = [found for found in explanations if _note(found)]
+    if alone:
+        count = f"{len(alone)} of {len(explanations)} molecules"
+        warn(f"{count} have too few similar ones for a tree; see the column `note`.")
+    others = [found for found in explanations if not _note(found) and found.bound is None]
+    if others:
+        warn(f"There are no bounds: {as_typed(unknown(others[0].level, others[0].calibrated))}.")
 
 
 def _short(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _forecast(model: Forecaster, data: Path) -> Iterator[list[Any]]:
+def _forecast(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:
     """A row per step and channel after the end of every recording."""
-    from pellucid.series import read
-
-    source = read(data, channels=model.channels_)
     yield ["recording", "step", "channel", "forecast", "sd"]
     for values, name in zip(source.values, source.sources, strict=True):
         forecast = model.forecast(values)

@@ -16,6 +16,8 @@ def report(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.", show_default="RUN/report.html")] = None,
 ) -> None:
     """Write the report of a finished run as one HTML file."""
+    if out is not None and out.suffix.lower() != ".html":
+        raise typer.BadParameter(f"must end in .html, not {out.name!r}.", param_hint="--out")
     from pellucid import runs
 
     summary = runs.read_summary(run)

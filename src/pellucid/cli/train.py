@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.output import say, table_of
+from pellucid.cli._reading import Reading, require_others, without_times
+from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
+
+if TYPE_CHECKING:
+    from pellucid.molecules import Molecules
+    from pellucid.series import Recordings
 
 app = typer.Typer(help="Train a network with and without a game, and write a report.", no_args_is_help=True)
 
@@ -115,37 +123,49 @@ def molecules(
     """Learn properties of molecules from a table, and explain each prediction by a small tree of substructures."""
     weights = _weights(weight, game is Game.NONE, game is Game.UNIFORM)
     from pellucid.molecules import PropertyModel, files, runs
+    from pellucid.runs import parts_of
+    from pellucid.tables import read_table, row_names
 
-    table = files.read(data, smiles=smiles, targets=_names(targets), on_error="skip" if skip_bad_rows else "raise")
-    say(f"{data.name}: {table.summary()}")
-    unlabeled = () if pool is None else files.read(pool, targets=[], on_error="skip").smiles
-    play = None if game is Game.NONE else game.value
-    given = {
-        "epochs": epochs, "width": width, "depth": depth, "batch_size": batch_size, "learning_rate": learning_rate,
-        "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
-    }  # fmt: skip
-    wanted = None if analogs is Choice.AUTO else analogs is Choice.YES
-    settings: dict[str, Any] = runs.settings_for(table.smiles, play, analogs=wanted)
-    settings |= {name: value for name, value in given.items() if value is not None}
-    kind = runs.task_of(table.y) if task is Task.AUTO else task.value
-    model = PropertyModel(task=kind, game=play, margin=margin, seed=seed, **settings)  # type: ignore[arg-type]
-    say(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs")
-    summary = _interruptible(
-        runs.train,
-        table,
-        model,
-        out,
-        title=data.name,
-        weights=_tried(weight, model.weight),
-        tolerance=tolerance,
-        level=level,
-        pool=unlabeled,
-        names=_called(data, names),
-        patience=patience is not None,
-        resume=resume,
-        progress=not quiet,
-        say=say,
-    )
+    cells = read_table(data)
+    if data.suffix.lower() == ".smi":
+        raise InputError(
+            f"A table to learn from must have measured values. Got {data.name}, which holds SMILES and names; give a "
+            'CSV file with a line of names, such as "smiles,name,pIC50".'
+        )
+    called = row_names(cells, names, data.name)
+    asked = names_in(targets, cells.header)
+    table = files.read(data, smiles=smiles, targets=asked, on_error="skip" if skip_bad_rows else "raise")
+    say(f"{data.name}: {as_typed(table.summary())}")
+    _require_values(table, data)
+    with _stoppable(out):
+        unlabeled = () if pool is None else files.read(pool, targets=[], on_error="skip").smiles
+        play = None if game is Game.NONE else game.value
+        given = {
+            "epochs": epochs, "width": width, "depth": depth, "batch_size": batch_size, "learning_rate": learning_rate,
+            "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
+        }  # fmt: skip
+        wanted = None if analogs is Choice.AUTO else analogs is Choice.YES
+        settings: dict[str, Any] = runs.settings_for(table.smiles, play, analogs=wanted)
+        settings |= {name: value for name, value in given.items() if value is not None}
+        kind = runs.task_of(table.y) if task is Task.AUTO else task.value
+        model = PropertyModel(task=kind, game=play, margin=margin, seed=seed, **settings)  # type: ignore[arg-type]
+        say(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs")
+        say(_plan(model, {name: len(places) for name, places in parts_of(len(table), seed).items()}, "molecules"))
+        summary = runs.train(
+            table,
+            model,
+            out,
+            title=data.name,
+            weights=_tried(weight, model.weight),
+            tolerance=tolerance,
+            level=level,
+            pool=unlabeled,
+            names=called,
+            patience=patience is not None,
+            resume=resume,
+            progress=watched(quiet),
+            say=say,
+        )
     _tell(summary, out)
 
 
@@ -190,11 +210,19 @@ def series(
 ) -> None:  # fmt: skip
     """Learn to forecast recordings of several channels, and explain each forecast by an autoregressive law."""
     weights = _weights(weight, game is SeriesGame.NONE)
-    from pellucid.series import Forecaster, read, runs
+    from pellucid.series import Forecaster, runs
 
-    source = read(data, channels=_names(channels), pattern=pattern, header=header, decimal=decimal)
-    say(f"{data.name}: {source!r}")
-    other = None if test is None else read(test, channels=source.channels, header=header, decimal=decimal)
+    reading = Reading(decimal, header, pattern)
+    if test is not None:
+        require_others(data, test, pattern)
+    source = reading.read(data, names_in(channels))
+    if channels is None:
+        keeping = shlex.quote(",".join(source.channels))
+        source, times = without_times(source)
+        for name in times:
+            say(f"{name} is left out, as it rises evenly like a time; keep it with --channels {keeping}")
+    say(f"{data.name}: {_told(source)}")
+    other = None if test is None else reading.read(test, source.channels)
     given = {
         "epochs": epochs, "width": width, "batch_size": batch_size, "learning_rate": learning_rate,
         "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
@@ -202,21 +230,63 @@ def series(
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     play = None if game is SeriesGame.NONE else game.value
     model = Forecaster(context=context, horizon=horizon, order=order, radius=radius, game=play, seed=seed, **settings)  # type: ignore[arg-type]
-    summary = _interruptible(
-        runs.train,
-        source,
-        model,
-        out,
-        title=data.name,
-        test=other,
-        weights=_tried(weight, model.weight),
-        tolerance=tolerance,
-        level=level,
-        resume=resume,
-        progress=not quiet,
-        say=say,
-    )
+    source.require_variation()
+    parts = runs.split(source, context + horizon, seed, other)
+    say(_plan(model, {name: sum(map(len, part.values)) for name, part in parts.items()}, "rows"))
+    with _stoppable(out):
+        summary = runs.train(
+            source,
+            model,
+            out,
+            title=data.name,
+            test=other,
+            weights=_tried(weight, model.weight),
+            tolerance=tolerance,
+            level=level,
+            resume=resume,
+            progress=watched(quiet),
+            say=say,
+        )
+        reading.keep(out)
     _tell(summary, out)
+
+
+def _told(source: Recordings) -> str:
+    rows = sum(len(table) for table in source.values)
+    files = "1 recording" if len(source) == 1 else f"{len(source):,} recordings"
+    return f"{files} of {', '.join(source.channels)}; {rows:,} rows"
+
+
+def _require_values(table: Molecules, data: Path) -> None:
+    """Say what a run needs before it begins."""
+    if not table.targets:
+        others = f" ({'; '.join(as_typed(name) for name in table.ignored)})" if table.ignored else ""
+        raise InputError(
+            f"{data.name} must have a column of measured values to learn from. Got none{others}; add one, or name it "
+            "with --targets."
+        )
+    if len(table) < _FEWEST:
+        raise InputError(
+            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on. Got {len(table)} "
+            f"in {data.name}; add more, hundreds if you can."
+        )
+
+
+# Molecules of which each part of a split gets one.
+_FEWEST = 10
+
+
+def _plan(model: Any, parts: dict[str, int], what: str) -> str:
+    """What will be done, in one line."""
+    sizes = ", ".join(f"{count:,} to {_USES[name]}" for name, count in parts.items())
+    most = " at most" if what == "rows" else ""  # recordings are learned until the validation loss rises
+    return (
+        f"{what}: {sizes}\ntraining: {model.epochs} epochs{most}, width {model.width}, batch size {model.batch_size}, "
+        f"learning rate {model.learning_rate:g}"
+    )
+
+
+_USES = {"train": "learn from", "validation": "validate on", "test": "test on"}
 
 
 # What --weight auto tries, as multiples of the weight that suits the data.
@@ -241,39 +311,33 @@ def _tried(weight: str | None, usual: float) -> list[float]:
     return [round(usual * multiple, 6) for multiple in _MULTIPLES] if weight == "auto" else []
 
 
-def _names(given: list[str] | None) -> list[str] | None:
-    """Names that were repeated, or separated by commas."""
-    return None if given is None else [name.strip() for text in given for name in text.split(",") if name.strip()]
-
-
-def _called(data: Path, column: str | None) -> dict[int, str]:
-    """The names of molecules by their rows, if a column holds them."""
-    from pellucid.tables import read_table
-
-    table = read_table(data)
-    if column is not None and column not in table.header:
-        raise InputError(
-            f"--names must be a column of {data.name}. Got {column!r}; its columns are {', '.join(table.header)}."
-        )
-    usual = (title for title in table.header if title.lower().replace(" ", "_") in _NAMES)
-    found = column or next(usual, None)
-    return (
-        {} if found is None else dict(zip(table.numbers, (cell.strip() for cell in table.column(found)), strict=True))
-    )
-
-
-# What a column of names is usually called.
-_NAMES = ("id", "name", "names", "compound", "compound_id", "molecule_id", "mol_id", "molecule_chembl_id", "chembl_id")
-
-
-def _interruptible(train: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
+@contextmanager
+def _stoppable(out: Path) -> Iterator[None]:
+    """After Ctrl-C say how to go on; and leave no folder behind that is of no use."""
+    there = out.exists()
     try:
-        return dict(train(*arguments, **options))
+        yield
     except KeyboardInterrupt:
         again = [word for word in sys.argv[1:] if word != "--resume"]
+        if _learned(out):
+            raise KeyboardInterrupt(
+                f"Stopped; what was learned so far is kept. Go on with: {shlex.join(['pellucid', *again, '--resume'])}"
+            ) from None
         raise KeyboardInterrupt(
-            f"Stopped; what was learned so far is kept. Go on with: {shlex.join(['pellucid', *again, '--resume'])}"
+            f"Stopped before anything was learned; start again with: {shlex.join(['pellucid', *again])}"
         ) from None
+    finally:
+        for folder in [out / "checkpoints"] if there else [out / "checkpoints", out]:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def _learned(out: Path) -> bool:
+    """Whether there is a checkpoint to go on from; a model that was only begun is forgotten."""
+    for record in (out / "checkpoints").glob("*/identity.json"):
+        if {file.suffix for file in record.parent.iterdir()} <= {".json", ".draft"}:
+            shutil.rmtree(record.parent)
+    return any((out / "checkpoints").glob("*/*.ckpt"))
 
 
 def _tell(summary: dict[str, Any], out: Path) -> None:

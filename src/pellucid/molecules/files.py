@@ -167,7 +167,7 @@ def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
     if any(_is_data(cell) for cell in header):
         raise InputError(
             f"{source} must begin with a line of names. Got {', '.join(header[:4])}; write one above it, such as "
-            '"smiles,name", or call the file .smi if each line is a SMILES, a blank or tab, and a name.'
+            '"smiles,name,pIC50", or call the file .smi if each line is a SMILES, a blank or tab, and a name.'
         )
     raise InputError(
         f"{source} must have a column of SMILES, named {', '.join(SMILES_NAMES[:3])} or the like. Got "
