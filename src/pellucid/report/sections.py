@@ -103,7 +103,8 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     if known:
         # Outputs have units of their own: one of them is told, never a mean.
         name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[known[0]]}"
-        note = f"between witness and network, with {percent(content["level"])} confidence" + ("; the others below" if len(bounds) > 1 else "")
+        others = "; the others below" if len(bounds) > 1 else ""
+        note = f"witness to network, with {percent(content['level'])} confidence{others}"
         result.append({"name": name, "value": number(bounds[known[0]]), "note": note})
     return result
 
