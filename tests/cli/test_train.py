@@ -107,7 +107,7 @@ def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
     assert trials[0].loss == pytest.approx(
         scores.accuracy[0] / PropertyModel.load(place / "auto" / "deep").task_.scale[0]
     )
-    assert trials[0].deviation == pytest.approx(scores.variation)
+    assert trials[0].deviation == pytest.approx(scores.deviation)
     line = next(line for line in shown.splitlines() if line.endswith("chosen"))
     assert line.split()[0] == f"{found['chosen']:g}"
     assert "5 % above DEEP's" in shown
@@ -165,9 +165,9 @@ def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
         (["--weight", "1", "--game", "uniform"], 2, "--margin"),
         (["--epochs", "0"], 2, "--epochs"),
         (["--game", "chess"], 2, "chess"),
-        (["--weight", "-1", "-t", "activity"], 1, "`weight` of PropertyModel must be a finite number >= 0"),
+        (["--weight", "-1", "-t", "activity"], 1, "--weight must be a finite number >= 0"),
         (["--tolerance", "-1", "-t", "activity"], 1, "The tolerance must be a share"),
-        (["--level", "90", "-t", "activity"], 1, "`level` must be a confidence"),
+        (["--level", "90", "-t", "activity"], 1, "--level must be a confidence"),
     ],
 )
 def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, message):
@@ -230,7 +230,7 @@ def test_predictions_stand_beside_the_rows(place, tmp_path):
         explanation = model.explain(smiles[i])
         assert float(rows[k]["predicted: activity"]) == pytest.approx(explanation.prediction[0], rel=1e-5)
         assert float(rows[k]["tree: activity"]) == pytest.approx(explanation.witnessed[0], rel=1e-5)
-        assert float(rows[k]["bound 90 %: activity"]) == pytest.approx(explanation.bound[0], rel=1e-5)
+        assert float(rows[k]["tree-network bound 90 %: activity"]) == pytest.approx(explanation.bound[0], rel=1e-5)
         assert rows[k]["members"] == str(len(explanation.members))
     assert rows[1]["predicted: activity"] == ""
     assert rows[1]["problem"] == "not a valid SMILES"
@@ -279,7 +279,11 @@ def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
 def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
     file = place / "recordings" / "a.csv"
     model = Forecaster.load(place / "series" / "game")
-    assert run("explain", place / "series", file).stdout == f"{model.explain(file)}\n"
+    shown = run("explain", place / "series", file).stdout
+    assert shown == f"{model.explain(file)}\n".replace(
+        "`table(name)` shows the other channels", "--channel shows the others"
+    )
+    assert "--channel shows the others" in shown
     assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(
         model.explain(file).table("right")
     )
@@ -296,8 +300,8 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
         (["run", "C1CC"], 1, "not a valid SMILES"),
         (["run", "few.csv"], 1, "Got few.csv, which does not exist"),
         (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
-        (["run", "CCO", "--model", "best"], 1, '`which` must be "game" or "deep"'),
-        (["run", "CCO", "--target", "nonsense"], 1, "`target` must be one of activity"),
+        (["run", "CCO", "--model", "best"], 1, '--model must be "game" or "deep"'),
+        (["run", "CCO", "--target", "nonsense"], 1, "--target must be one of activity"),
     ],
 )
 def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, message):
@@ -314,7 +318,7 @@ def test_runs_are_compared(place):
     line = next(line for line in shown.splitlines() if line.startswith("deviation"))
     table = nav17().select(range(0, 1017, 5))
     again = PropertyModel.load(place / "run" / "game").evaluate(table)
-    assert float(line.split()[-3]) == pytest.approx(again.variation, rel=1e-3)
+    assert float(line.split()[-3]) == pytest.approx(again.deviation, rel=1e-3)
     assert "predict the same" in run("compare", place / "run", place / "series", code=1).stderr
     assert "which has none" in run("compare", place / "run", place, code=1).stderr
 
@@ -340,3 +344,182 @@ def test_help_is_there_for_every_command():
         assert name in shown
         assert "Usage" in run(name, "--help").stdout
     assert run("--version").stdout.startswith("pellucid ")
+
+
+# -- what two trials by fresh eyes found ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def commas(tmp_path_factory):
+    """A run on recordings without names, with a decimal comma, beside a file that is none; and other recordings."""
+    folder = tmp_path_factory.mktemp("commas")
+    rig = simulate_rig(files=3, rows=900, bearings=2, seed=0)
+    for values, name in zip(rig.values, ("data/a.dat", "data/b.dat", "other/c.dat"), strict=True):
+        (folder / name).parent.mkdir(exist_ok=True)
+        lines = [";".join(f"{value:.6f}".replace(".", ",") for value in row) for row in values]
+        (folder / name).write_text("\n".join(lines) + "\n")
+        (folder / name).with_name("readme.txt").write_text("This is no recording.\n")
+    run("train", "series", folder / "data", "--pattern", "*.dat", "--decimal", ",", "--no-header", "--context", 20,
+        "--horizon", 10, "--radius", 4, "--test", folder / "other", "-o", folder / "run", *SMALL)  # fmt: skip
+    return folder
+
+
+def test_recordings_are_read_as_those_of_the_model(commas):
+    rows = list(csv.DictReader(run("predict", commas / "run", commas / "other").stdout.splitlines()))
+    assert {row["recording"] for row in rows} == {"c.dat"}
+    values = simulate_rig(files=3, rows=900, bearings=2, seed=0).values[2]
+    expected = Forecaster.load(commas / "run" / "game").forecast(np.round(values, 6)).mean
+    assert [float(row["forecast"]) for row in rows] == pytest.approx(expected.ravel(), rel=1e-4, abs=1e-6)
+    assert "Channel 'channel 1'" in run("explain", commas / "run" / "deep", commas / "other" / "c.dat").stdout
+    shown = run("compare", commas / "run", commas / "run", "--data", commas / "other").stdout
+    summary = json.loads((commas / "run" / "summary.json").read_text())
+    line = next(line for line in shown.splitlines() if line.startswith("relative error"))
+    assert line.split()[-1] == f"{summary['models']['GAME']['scores']['relative_error']:.4g}"
+    assert "must be a number" in run("explain", commas / "run", commas / "other", "--decimal", ".", code=1).stderr
+    assert "readme.txt" in run("predict", commas / "run", commas / "other", "--pattern", "*", code=1).stderr
+
+
+@pytest.mark.parametrize("option", [["--trust"], ["--level", "0.8"]])
+def test_a_forecast_has_no_bounds_in_a_table(commas, option):
+    assert f"{option[0]} is for molecules" in run("predict", commas / "run", commas / "other", *option, code=1).stderr
+
+
+@pytest.mark.parametrize("test", ["recordings", "recordings/b.csv"])
+def test_nothing_is_tested_on_what_was_learned_from(place, tmp_path, test):
+    words = ["train", "series", place / "recordings", "--test", place / test, "-o", tmp_path / "run"]
+    assert "--test must be other recordings" in run(*words, code=1).stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_times_are_no_channels_unless_asked_for(place, tmp_path):
+    values = np.loadtxt(place / "recordings" / "a.csv", delimiter=",", skiprows=1)[:400]
+    times, drift = np.round(np.arange(400) * 0.0123, 3), np.cumsum(np.arange(400))
+    table = np.c_[times, values, drift]
+    np.savetxt(tmp_path / "a.csv", table, delimiter=",", header="Time [s],left,right,t drift", comments="", fmt="%.6g")
+    words = [
+        "train",
+        "series",
+        tmp_path / "a.csv",
+        "--context",
+        20,
+        "--horizon",
+        10,
+        "--radius",
+        4,
+        "--game",
+        "none",
+        *SMALL,
+    ]
+    shown = run(*words, "-o", tmp_path / "run").stdout
+    assert "Time [s] is left out" in shown
+    assert "--channels 'Time [s],left,right,t drift'" in shown
+    assert Forecaster.load(tmp_path / "run" / "deep").channels_ == ("left", "right", "t drift")
+    run(*words, "-o", tmp_path / "all", "--channels", "Time [s],left")
+    assert Forecaster.load(tmp_path / "all" / "deep").channels_ == ("Time [s]", "left")
+
+
+def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
+    smiles = nav17().smiles[0]
+    (tmp_path / "new.smi").write_text(f"CCO ethanol\n{smiles}\tM0\n")
+    result = run("predict", place / "run", tmp_path / "new.smi", "--trust")
+    alone, known = csv.DictReader(result.stdout.splitlines())
+    assert (alone["name"], alone["members"], alone["note"]) == (
+        "ethanol",
+        "1",
+        "no similar molecule in the training data",
+    )
+    kinds = ("tree", "deviation", "tree-network bound 90 %")
+    assert [alone[f"{kind}: activity"] for kind in kinds] == ["", "", ""]
+    assert float(alone["predicted: activity"]) > 0
+    assert known["note"] == ""
+    assert all(float(known[f"{kind}: activity"]) >= 0 for kind in kinds)
+    assert "1 of 2 molecules have too few similar ones" in result.stderr
+    unknown = run("predict", place / "run", tmp_path / "new.smi", "--trust", "--level", 0.999)
+    assert "There are no bounds" in unknown.stderr
+    assert "lower --level" in unknown.stderr
+    assert "add it" in run("predict", place / "run", tmp_path / "new.smi", "--level", 0.8, code=1).stderr
+
+
+def test_explanations_of_a_table_keep_names(place, tmp_path):
+    smiles = nav17().smiles
+    (tmp_path / "few.csv").write_text(f"code,id,smiles\nx1,A,{smiles[0]}\nx2,B,{smiles[5]}\nx3,C,{smiles[0]}\n")
+    run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.json", "-o", tmp_path / "x.html")
+    assert [item["place"] for item in json.loads((tmp_path / "x.json").read_text())] == ["A, C (row 2, 4)", "B (row 3)"]
+    assert "A, C (row 2, 4)" in (tmp_path / "x.html").read_text()
+    assert "x2 (row 3)\n" in run("explain", place / "run", tmp_path / "few.csv", "--names", "code").stdout
+    series = run("explain", place / "series", place / "recordings" / "a.csv", "-o", tmp_path / "s.html")
+    assert series.exit_code == 0
+    assert "a.csv, after row 2500" in (tmp_path / "s.html").read_text()
+    assert "must end in .html" in run("report", place / "run", "-o", tmp_path / "x.pdf", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "molecules", "absent.csv"], "absent.csv, which does not exist"),
+        (["train", "molecules", "."], "which is a folder"),
+        (["train", "molecules", "few.smi"], "few.smi, which holds SMILES and names"),
+        (["train", "molecules", "assay.csv", "-t", "Activity"], "did you mean 'activity'?"),
+        (["train", "molecules", "assay.csv", "-t", "id"], "a column of text: row 2 is 'M0'"),
+        (["train", "molecules", "assay.csv", "-t", "activity", "--task", "classification"], "use --task regression"),
+        (["train", "molecules", "five.csv"], "At least 10 molecules are needed"),
+        (["train", "molecules", "numbered.csv"], "name it with --targets if it is measured"),
+        (["train", "molecules", "assay.csv", "--smiles", "x"], "--smiles must be a column"),
+        (["train", "series", "recordings", "--channels", "up"], "Got 'up'; its columns are left, right"),
+        (["train", "series", "recordings", "--pattern", "*.dat"], "change --pattern"),
+        (["train", "series", "recordings", "--context", "2000"], "record more, or choose a shorter --context"),
+        (["train", "series", "recordings", "--weight", "-1"], "--weight must be a finite number"),
+        (["train", "series", "recordings", "--level", "2"], "--level must be a confidence"),
+        (["explain", "run", "C1CC"], "Got 'C1CC': not a valid SMILES"),
+        (["explain", "series", "recordings", "--level", "2"], "--level must be a confidence"),
+        (["explain", "run", "."], "which is a folder"),
+    ],
+)
+def test_messages_are_in_words_of_the_shell(place, monkeypatch, words, message):
+    monkeypatch.chdir(place)
+    lines = (place / "assay.csv").read_text().splitlines()
+    (place / "five.csv").write_text("\n".join(lines[:6]) + "\n")
+    (place / "few.smi").write_text("CCO ethanol\n")
+    (place / "numbered.csv").write_text("smiles,count\n" + "".join(f"{'C' * n},{n}\n" for n in range(1, 13)))
+    options = ["-o", place / "mistake"] if words[0] == "train" else []
+    stderr = run(*words, *options, code=1).stderr
+    assert message in stderr
+    assert "`" not in stderr
+    assert not (place / "mistake").exists()
+
+
+def test_a_stop_before_the_first_checkpoint_leaves_nothing(place, tmp_path, monkeypatch):
+    def stop(*_, folder, **__):
+        folder.mkdir(parents=True)
+        (folder / "identity.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    words = ["train", "molecules", str(place / "assay.csv"), "-t", "activity", "-o", str(tmp_path / "run"), *SMALL]
+    monkeypatch.setattr(sys, "argv", ["pellucid", *words])
+    monkeypatch.setattr(PropertyModel, "fit", stop)
+    stderr = run(*words, code=130).stderr
+    assert f"Stopped before anything was learned; start again with: pellucid {' '.join(words)}\n" in stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_will_be_done_is_told_first(place, tmp_path):
+    words = ["train", "molecules", place / "assay.csv", "-t", "activity", "--epochs", 2, "--width", 8, "--game", "none"]
+    result = run(*words, "-o", tmp_path / "run")
+    assert "molecules: 163 to learn from, 21 to validate on, 20 to test on\n" in result.stdout
+    assert "training: 2 epochs, width 8, batch size 32, learning rate 0.003\n" in result.stdout
+    assert result.stderr == ""  # no progress bars where nobody sees them
+
+
+def test_the_demo_spares_the_runs_of_others(place):
+    before = (place / "run" / "summary.json").read_text()
+    error = run("demo", "--size", "smoke", "--quiet", "-o", place / "run", code=1).stderr
+    assert "must hold no other run" in error
+    assert (place / "run" / "summary.json").read_text() == before
+
+
+def test_molecules_are_split_by_scaffold(place, tmp_path):
+    words = ["train", "molecules", place / "assay.csv", "-t", "activity", "--split", "scaffold"]
+    run(*words, "-o", tmp_path / "run", *SMALL)
+    data = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
+    assert data["split"] == "scaffold"
+    assert sum(data["parts"].values()) == 204

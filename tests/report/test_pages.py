@@ -396,7 +396,7 @@ def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
     tile = tiles(content)[-1]
     assert tile["name"] == f"Trust bound, {names[1]}"
     assert tile["value"] == "500"
-    assert tile["note"] == "with 90\u00a0% confidence; the others below"
+    assert tile["note"] == "witness to network, with 90\u00a0% confidence; the others below"
     assert tiles(series)[-1]["name"] == "Trust bound"
 
 

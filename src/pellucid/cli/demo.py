@@ -10,6 +10,7 @@ import typer
 
 from pellucid.cli.output import say, table_of, watched
 
+_MARK = ".demo"
 # A tree on fewer members has little to say.
 _MEMBERS = 15
 
@@ -39,17 +40,22 @@ def demo(
     settings: dict[str, Any] = runs.settings_for(table.smiles, "symmetric", analogs=False)
     if size is Size.SMOKE:
         settings |= {"width": 16, "depth": 2, "epochs": 2}
-    if (out / "summary.json").exists() or (out / "checkpoints").exists():
-        for name in ("checkpoints", "deep", "game"):  # those of a demo before
+    if (out / _MARK).exists():  # of a demo before, and of nobody's own run
+        for name in ("checkpoints", "deep", "game"):
             shutil.rmtree(out / name, ignore_errors=True)
         (out / "summary.json").unlink(missing_ok=True)
+
+    def begun(text: str) -> None:  # the folder is there, and was nobody else's
+        (out / _MARK).touch()
+        say(text)
+
     summary = runs.train(
         table,
         PropertyModel(task="regression", **settings),
         out,
         title="Sodium-channel blockers (Nav1.7)",
         progress=watched(quiet),
-        say=say,
+        say=begun,
     )
     say(f"\n{table_of(summary)}\n")
     explanation = PropertyModel.load(out / "game").explain(_interesting(summary))

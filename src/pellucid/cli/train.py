@@ -33,6 +33,13 @@ class Game(StrEnum):
     NONE = "none"
 
 
+class Split(StrEnum):
+    """How molecules are divided."""
+
+    RANDOM = "random"
+    SCAFFOLD = "scaffold"
+
+
 class SeriesGame(StrEnum):
     """What is played on recordings."""
 
@@ -96,6 +103,9 @@ def molecules(
     weight: Weight = None,
     tolerance: Tolerance = 0.02,
     margin: Annotated[float, typer.Option(help="Of the uniform game: the deviation that is allowed everywhere.")] = 0.1,
+    split: Annotated[
+        Split, typer.Option(help="How the test molecules are chosen; scaffold keeps ring systems together.")
+    ] = Split.RANDOM,
     analogs: Annotated[
         Choice, typer.Option(help="Fill neighborhoods with analogs; auto: where too few molecules are similar.")
     ] = Choice.AUTO,
@@ -123,7 +133,6 @@ def molecules(
     """Learn properties of molecules from a table, and explain each prediction by a small tree of substructures."""
     weights = _weights(weight, game is Game.NONE, game is Game.UNIFORM)
     from pellucid.molecules import PropertyModel, files, runs
-    from pellucid.runs import parts_of
     from pellucid.tables import read_table, row_names
 
     cells = read_table(data)
@@ -150,7 +159,13 @@ def molecules(
         kind = runs.task_of(table.y) if task is Task.AUTO else task.value
         model = PropertyModel(task=kind, game=play, margin=margin, seed=seed, **settings)  # type: ignore[arg-type]
         say(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs")
-        say(_plan(model, {name: len(places) for name, places in parts_of(len(table), seed).items()}, "molecules"))
+        say(
+            _plan(
+                model,
+                {name: len(places) for name, places in runs.parts_of(table, seed, split.value).items()},
+                "molecules",
+            )
+        )
         summary = runs.train(
             table,
             model,
@@ -160,6 +175,7 @@ def molecules(
             tolerance=tolerance,
             level=level,
             pool=unlabeled,
+            split=split.value,
             names=called,
             patience=patience is not None,
             resume=resume,
