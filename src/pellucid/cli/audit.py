@@ -123,7 +123,7 @@ def audit(
     )
     where = _where(given, int(hoods.sizes.max()), threshold)
     for path in out or []:  # first: whoever reads the output may have seen enough before its end
-        words.write(path, found, given, level, {"family": f"{kind} witnesses", "neighborhoods": where})
+        words.write(path, found, given, level, {"family": str(kind), "neighborhoods": where})
     say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
     for note in _notes(given, kind, ridge, int(hoods.sizes.median()), int(hoods.sizes.min())):
         say(f"note: {note}")
