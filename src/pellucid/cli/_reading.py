@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import numpy as np
 import typer
 
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pellucid.series import Recordings
 
 _FILE = "reading.json"
@@ -100,6 +101,8 @@ def without_times(source: Recordings) -> tuple[Recordings, list[str]]:
 
 def _even(column: np.ndarray) -> bool:
     """Whether values rise in even steps, up to rounding: no further from a straight line than a step."""
+    import numpy as np
+
     if len(column) < 3 or (np.diff(column) <= 0).any():
         return False
     line = np.linspace(column[0], column[-1], len(column))
