@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Reading, require_others, without_times
+from pellucid.cli._reading import Gaps, Reading, TrainFill, TrainGap, decisions, require_others
 from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
 
@@ -38,6 +38,13 @@ class Split(StrEnum):
 
     RANDOM = "random"
     SCAFFOLD = "scaffold"
+
+
+class SeriesSplit(StrEnum):
+    """How recordings are divided."""
+
+    RANDOM = "random"
+    TIME = "time"
 
 
 class SeriesGame(StrEnum):
@@ -193,6 +200,23 @@ def series(
         typer.Option("--channels", "-c", help="A column to use; repeat for several, or separate by commas.",
                      show_default="all"),
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="A column to leave out; repeat for several, or separate by commas.",
+                     show_default="clocks"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--recordings-by", metavar="COLUMN", help="Each value of this column is a recording of its own.",
+                     show_default="a unit or id, if time starts anew with it"),
+    ] = None,
+    pivot: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="This column names the channel of each row: a row per sensor and time.",
+                     show_default="one column per channel"),
+    ] = None,
+    fill: TrainFill = None,
+    gaps: TrainGap = Gaps.SPLIT,
     pattern: Annotated[str, typer.Option(help="Which files of a folder to read.")] = "*",
     decimal: Annotated[str, typer.Option(help="The decimal sign of text files, . or ,")] = ".",
     header: Annotated[
@@ -202,6 +226,11 @@ def series(
     test: Annotated[
         Path | None, typer.Option(help="Other recordings to test on.", show_default="a tenth of DATA")
     ] = None,
+    split: Annotated[
+        SeriesSplit,
+        typer.Option(help="Test on pieces cut out at random, or on the end: of each recording, or the last of ten or "
+                          "more files."),
+    ] = SeriesSplit.RANDOM,
     context: Annotated[int, typer.Option(min=1, help="Observe so many values,")] = 80,
     horizon: Annotated[int, typer.Option(min=2, help="and forecast so many.")] = 20,
     order: Annotated[int, typer.Option(min=1, help="Past values that a law reads.")] = 2,
@@ -228,15 +257,12 @@ def series(
     weights = _weights(weight, game is SeriesGame.NONE)
     from pellucid.series import Forecaster, runs
 
-    reading = Reading(decimal, header, pattern)
+    reading = Reading(decimal, header, pattern, names_in(drop) or (), by, pivot, fill, gaps)
     if test is not None:
         require_others(data, test, pattern)
     source = reading.read(data, names_in(channels))
-    if channels is None:
-        keeping = shlex.quote(",".join(source.channels))
-        source, times = without_times(source)
-        for name in times:
-            say(f"{name} is left out, as it rises evenly like a time; keep it with --channels {keeping}")
+    for sentence in decisions(source):
+        say(sentence)
     say(f"{data.name}: {_told(source)}")
     other = None if test is None else reading.read(test, source.channels)
     given = {
@@ -247,7 +273,7 @@ def series(
     play = None if game is SeriesGame.NONE else game.value
     model = Forecaster(context=context, horizon=horizon, order=order, radius=radius, game=play, seed=seed, **settings)  # type: ignore[arg-type]
     source.require_variation()
-    parts = runs.split(source, context + horizon, seed, other)
+    parts = runs.split(source, context + horizon, seed, other, kind=split.value)
     say(_plan(model, {name: sum(map(len, part.values)) for name, part in parts.items()}, "rows"))
     with _stoppable(out):
         summary = runs.train(
@@ -256,6 +282,7 @@ def series(
             out,
             title=data.name,
             test=other,
+            kind=split.value,
             weights=_tried(weight, model.weight),
             tolerance=tolerance,
             level=level,

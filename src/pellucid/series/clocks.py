@@ -11,12 +11,12 @@ import numpy as np
 # Names of times, which need only rise; and of what may be a time, which must rise evenly.
 _TIMES = {
     "time", "times", "timestamp", "timestamps", "datetime", "date", "dates", "epoch", "clock", "elapsed", "unixtime",
-    "seconds", "secs", "sec", "milliseconds", "microseconds", "nanoseconds", "ms", "minutes", "hours", "days", "weeks",
-    "months", "years", "year", "zeit", "zeitstempel", "datum", "uhrzeit", "temps", "heure", "tiempo", "fecha",
+    "seconds", "second", "secs", "sec", "milliseconds", "microseconds", "nanoseconds", "ms", "minutes", "hours", "days",
+    "weeks", "months", "years", "year", "zeit", "zeitstempel", "datum", "uhrzeit", "heure", "tiempo", "fecha",
 }  # fmt: skip
 _COUNTS = {
     "t", "sample", "samples", "index", "idx", "frame", "step", "row", "number", "no", "nr", "cycle", "cycles", "tick",
-    "ticks", "counter", "timer", "second", "microsecond", "millisecond", "nanosecond", "usec", "msec", "unnamed",
+    "ticks", "counter", "timer", "microsecond", "millisecond", "nanosecond", "usec", "msec", "unnamed",
 }  # fmt: skip
 # What else stands in the name of a time: units and where it comes from.
 _BESIDE = {
@@ -109,7 +109,8 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
     """Why a column of this name is a clock, and the time that it tells; None if it is a signal."""
     words, kind = _words(name), _kind(name)
     only = bool(words) and words <= _TIMES | _COUNTS | _BESIDE  # no word of anything else that rises
-    if only and words & _WRAPS and all(_modulus(part) for part in values):
+    falls = any((np.diff(part) < 0).any() for part in values)
+    if only and falls and words & _WRAPS and all(_modulus(part) for part in values):
         return "counts evenly and begins anew like a clock", [_unwrapped(part) for part in values]
     if kind in _CYCLES and all(_cycles(part, *_CALENDAR[kind]) for part in values):
         return f"goes through the values of a calendar's {kind}", None
@@ -117,7 +118,7 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
         return "rises evenly like a time", values
     if only and words & _TIMES and _all_runs(values, lambda run: True):
         return "never falls and is called like a time", values
-    if only and words & _COUNTS and _all_runs(values, _jittered if "t" in words else _mostly_even):
+    if only and words & _COUNTS and _all_runs(values, _jittered if "t" in words else _mostly_alike):
         return "rises like a time", values
     return None
 
@@ -283,6 +284,11 @@ def _mostly_even(column: np.ndarray) -> bool:
     return _even(ticks) and bool(np.ptp(counts[1:-1]) <= max(1, 0.1 * np.median(counts)))
 
 
+def _mostly_alike(column: np.ndarray) -> bool:
+    """The same of values that rise with every row: a staircase may be a signal."""
+    return bool((np.diff(column) > 0).all()) and _mostly_even(column)
+
+
 def _share_alike(column: np.ndarray) -> float:
     """The share of steps that are like the median one."""
     steps = np.diff(column)
@@ -305,7 +311,7 @@ def _modulus(column: np.ndarray) -> float | None:
         return None
     for modulus in (m for m in _MODULI if column.max() < m):
         rises = steps % modulus
-        if (np.abs(rises - typical) <= max(1.001, 0.1 * typical)).mean() >= 0.9 and rises.max() < modulus / 2:
+        if (np.abs(rises - typical) <= 0.1 * typical).mean() >= 0.9 and rises.max() < modulus / 2:
             return modulus
     return None
 

@@ -56,7 +56,7 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     wanted : the channels; by default every column of numbers that is no time.
     """
     for table in tables:
-        columns_of(asked.drop, table.names, table.file)
+        columns_of(asked.drop if wanted is None else (), table.names, table.file)
     parts = [table.without(asked.drop) for table in tables]
     ignored: list[tuple[str, str]] = []
     notes: list[str] = []
@@ -107,8 +107,8 @@ def _require_same(tables: Sequence[Table]) -> None:
         if table.names != first.names:
             raise InputError(
                 f"All files of a folder must have the same columns. Got {', '.join(table.names)} in {table.label} "
-                f"after {', '.join(first.names)} in {first.label}; choose the common ones with `channels`, or the files "
-                "with `pattern`."
+                f"after {', '.join(first.names)} in {first.label}; choose the common ones with `channels`, or the "
+                "files with `pattern`."
             )
 
 

@@ -93,10 +93,15 @@ class Recordings:
 
     def decisions(self) -> list[str]:
         """What was left out and what was done when these were read, a sentence each."""
-        return [
-            *(f"{name!r} is left out, as it {reason}; keep it with `channels=`" for name, reason in self.ignored),
-            *self.notes,
-        ]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.ignored:
+            reasons.setdefault(reason, []).append(name)
+        result = []
+        for reason, (name, *others) in reasons.items():
+            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
+            cure = "" if reason.startswith("holds") else "; keep with `channels=`"  # text can be no channel
+            result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
+        return [*result, *self.notes]
 
     def require_variation(self) -> None:
         """Refuse a channel that has one value throughout: there is nothing to learn, and no unit to measure in."""
@@ -166,9 +171,18 @@ class Recordings:
                 if row - begin >= length:
                     rest.append((i, begin, row))
                 begin = row + length
-        return self._cut(rest), self._cut(pieces)
+        return self.cut(rest), self.cut(pieces)
 
-    def _cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
+    def pick(self, places: Sequence[int]) -> Recordings:
+        """Some of the recordings."""
+        return replace(
+            self,
+            values=tuple(self.values[i] for i in places),
+            sources=tuple(self.sources[i] for i in places),
+            origins=tuple(self.origins[i] for i in places),
+        )
+
+    def cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
         """Rows `begin` to `end` of recording i, for each (i, begin, end)."""
         origins = [self.origins[i]._replace(row=self.origins[i].row + begin) for i, begin, _ in parts]
         return replace(

@@ -13,9 +13,10 @@ from pellucid.report.numbers import counted
 from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.recordings import Recordings
+from pellucid.series.splitting import Kind, described, recommendation
+from pellucid.series.splitting import split as split
 from pellucid.trust import LEVEL, check_level
 
-_SHARE = 0.1
 # Forecasts of a report at either end, and between.
 _SHOWN = 12
 
@@ -36,15 +37,6 @@ MEASURES = [
 ]  # fmt: skip
 
 
-def split(source: Recordings, length: int, seed: int, test: Recordings | None = None) -> dict[str, Recordings]:
-    """What is learned from, chosen and calibrated on, and tested on: pieces of `length` rows cut out at random."""
-    rest = source
-    if test is None:
-        rest, test = source.hold_out(_SHARE, length, seed=seed + 1)
-    train, validation = rest.hold_out(_SHARE, length, seed=seed)
-    return {"train": train, "validation": validation, "test": test}
-
-
 def train(
     source: Recordings,
     model: Forecaster,
@@ -52,6 +44,7 @@ def train(
     *,
     title: str,
     test: Recordings | None = None,
+    kind: Kind = "random",
     weights: Sequence[float] = (),
     tolerance: float = runs.TOLERANCE,
     level: float = LEVEL,
@@ -65,6 +58,7 @@ def train(
     ----------
     model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
     test : other recordings to test on; by default a tenth of the same ones.
+    kind : how these are divided, "random" or "time"; see `split`.
     weights : try these, and keep the one that `runs.choose` finds on the validation pieces; by default the model's.
     tolerance : of this choice.
     level : the confidence of the bounds.
@@ -72,7 +66,9 @@ def train(
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     source.require_variation()
-    parts = split(source, model.context + model.horizon, model.seed, test)
+    length = model.context + model.horizon
+    parts = split(source, length, model.seed, test, kind=kind)
+    advice = recommendation(source, length) if kind == "random" and test is None else None
     runs.open_folder(folder, resume=resume)
 
     def fit(own: Forecaster, place: Path, begun: bool) -> Forecaster:
@@ -98,6 +94,8 @@ def train(
             "source": title,
             "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
             "parts": rows,
+            "split": {"kind": kind, "about": described(source, kind, test is not None)},
+            "decisions": source.decisions(),
             **runs.left_out([]),
         },
         settings=found.shown.settings(),
@@ -111,6 +109,7 @@ def train(
             "deviation of the forecasts, relative to how much they move",
         ),
     )
+    summary["verdict"] = [*([advice] if advice else []), *summary["verdict"]]
     from pellucid.series import report
 
     runs.write_summary(folder, summary, report.write)
