@@ -255,7 +255,7 @@ def series(
 ) -> None:  # fmt: skip
     """Learn to forecast recordings of several channels, and explain each forecast by an autoregressive law."""
     weights = _weights(weight, game is SeriesGame.NONE)
-    from pellucid.series import Forecaster, runs
+    from pellucid.series import Forecaster, runs, splitting
 
     reading = Reading(decimal, header, pattern, names_in(drop) or (), by, pivot, fill, gaps)
     if test is not None:
@@ -265,6 +265,8 @@ def series(
         say(sentence)
     say(f"{data.name}: {_told(source)}")
     other = None if test is None else reading.read(test, source.channels)
+    for sentence in [] if other is None else other.notes:
+        say(f"test: {as_typed(sentence)}")
     given = {
         "epochs": epochs, "width": width, "batch_size": batch_size, "learning_rate": learning_rate,
         "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
@@ -273,8 +275,12 @@ def series(
     play = None if game is SeriesGame.NONE else game.value
     model = Forecaster(context=context, horizon=horizon, order=order, radius=radius, game=play, seed=seed, **settings)  # type: ignore[arg-type]
     source.require_variation()
-    parts = runs.split(source, context + horizon, seed, other, kind=split.value)
+    parts = splitting.split(source, context + horizon, seed, other, kind=split.value)
+    unused = source.unused(context + horizon)
+    if unused:
+        say(unused)
     say(_plan(model, {name: sum(map(len, part.values)) for name, part in parts.items()}, "rows"))
+    say(f"split: {splitting.described(source, split.value, other is not None)}")
     with _stoppable(out):
         summary = runs.train(
             source,

@@ -125,7 +125,8 @@ class Cutter:
                 yield begin, end, {}
                 continue
             often = (steps > _EVEN * typical).mean() > _OFTEN
-            limit = _UNEVEN if often else _EVEN
+            # Where steps vary, a gap is longer than they do.
+            limit = _UNEVEN * max(1.0, float(np.quantile(steps, 0.95)) / typical) if often else _EVEN
             long = np.flatnonzero(steps > limit * typical) + 1 + begin
             for row in long:
                 length = times[row] - times[row - 1]
@@ -179,7 +180,7 @@ class Cutter:
         if self.jumps:
             longest = max(self.jumps)[1]
             if self.gaps == "ignore":
-                done = "ignored as asked: the rows around it follow each other as if nothing lay between"
+                done = "joined as asked, as if nothing lay between"
             elif self.fill in ("linear", "previous"):
                 done = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
             else:

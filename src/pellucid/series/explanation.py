@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
+from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, percent, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
@@ -64,6 +66,8 @@ class Explanation:
     neighborhood, which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
     calibrated: int = 0
     """The number of held-out sequences that the bound was learned from."""
+    overall: RecordingLaw | None = field(default=None, repr=False)
+    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -156,6 +160,10 @@ class Explanation:
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
+        if self.overall is not None:
+            whole = ["all", "", "", "", *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
+            lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
+            lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
             lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
         return "\n".join(lines)
@@ -202,6 +210,7 @@ class Explanation:
             **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
             "level": self.level,
             "calibrated": self.calibrated,
+            "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
         }
@@ -216,6 +225,7 @@ class Explanation:
             radius=content["radius"],
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
+            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
 
@@ -226,16 +236,19 @@ class Explanation:
     def to_csv(self, path: str | Path) -> None:
         """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names])
+        csv.writer(text, lineterminator="\n").writerows(self.rows())
+        Path(path).write_text(text.getvalue())
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The same as a line of names and the rows."""
+        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
                 bound = "" if self.bound is None else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
-        Path(path).write_text(text.getvalue())
+                yield [h + 1, name, *(float(v) for v in numbers), bound, *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

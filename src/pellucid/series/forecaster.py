@@ -17,7 +17,8 @@ from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, SymmetricGame
 from pellucid.series.explanation import Explanation
 from pellucid.series.network import Network
-from pellucid.series.recordings import Recordings, array_of, names_of, recordings
+from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
+from pellucid.series.recordings import Recordings, array_of, names_of, recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import Scores, measure
 from pellucid.series.witnessing import Witnessing
@@ -172,7 +173,7 @@ class Forecaster:
         from pellucid import training
 
         length, stride = self.context + self.horizon, self.stride or self.horizon
-        source = recordings(data, self.channels)
+        source = recordings_with_warnings(data, self.channels)
         source.require_variation()
         learned, watched = source, None
         if not isinstance(validation, int | float):
@@ -315,6 +316,16 @@ class Forecaster:
             bound=bound,
             calibrated=0 if calibration is None else len(calibration),
         )
+
+    def law_of(self, data: Any) -> RecordingLaw:
+        """One autoregressive law of the same order for recordings as a whole: of all one-step predictions along them.
+
+        Pass it to `dataclasses.replace(explanation, overall=...)` to see it beside the local laws.
+        """
+        _checks.fitted(self)
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon, stride=self.horizon)
+        chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
+        return law_along(self.network_, self._witnessing, self._pieces(sequences[chosen]))
 
     def calibrate(self, data: Any) -> Forecaster:
         """Learn from recordings that were not learned from how far laws can be trusted; see `pellucid.calibrate`.

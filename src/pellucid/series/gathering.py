@@ -68,7 +68,8 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     else:
         parts, name = _apart(parts, wanted)
         if name is not None:
-            ignored.append((name, "names units, each of which is a recording of its own"))
+            verb = "holds the names of" if name in tables[0].others else "numbers"
+            ignored.append((name, f"{verb} units, each of which is a recording of its own"))
     if wanted is None:
         _require_same(parts)
     for table in parts:

@@ -120,6 +120,18 @@ class Recordings:
         columns = columns_of(names, self.channels, self.sources[0])
         return replace(self, values=tuple(table[:, columns] for table in self.values), channels=tuple(names))
 
+    def ends(self) -> list[int]:
+        """The places of the last pieces of all recordings: what comes after them is not known."""
+        return sorted({origin.label: i for i, origin in enumerate(self.origins)}.values())
+
+    def unused(self, length: int) -> str | None:
+        """In one sentence how much lies in pieces that are shorter than a sequence of `length` rows."""
+        short = [len(table) for table in self.values if len(table) < length]
+        if not short:
+            return None
+        pieces = "1 piece is" if len(short) == 1 else f"{len(short)} pieces are"
+        return f"{pieces} shorter than context + horizon = {length} rows and not used: {sum(short):,} rows in all"
+
     def starts(self, length: int, *, stride: int | None = None) -> list[tuple[int, int]]:
         """Where subsequences begin, as (recording, row): every `stride` rows, by default disjoint.
 
@@ -230,7 +242,7 @@ def recordings(
     return result
 
 
-def told(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
+def recordings_with_warnings(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
     """The same, with a warning of what was decided: for those who never see the recordings."""
     result = recordings(data, channels)
     if not isinstance(data, Recordings):

@@ -13,8 +13,7 @@ from pellucid.report.numbers import counted
 from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.recordings import Recordings
-from pellucid.series.splitting import Kind, described, recommendation
-from pellucid.series.splitting import split as split
+from pellucid.series.splitting import Kind, described, recommendation, split
 from pellucid.trust import LEVEL, check_level
 
 # Forecasts of a report at either end, and between.
@@ -69,6 +68,8 @@ def train(
     length = model.context + model.horizon
     parts = split(source, length, model.seed, test, kind=kind)
     advice = recommendation(source, length) if kind == "random" and test is None else None
+    if advice:
+        say(advice)
     runs.open_folder(folder, resume=resume)
 
     def fit(own: Forecaster, place: Path, begun: bool) -> Forecaster:
@@ -95,7 +96,7 @@ def train(
             "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
             "parts": rows,
             "split": {"kind": kind, "about": described(source, kind, test is not None)},
-            "decisions": source.decisions(),
+            "decisions": [*source.decisions(), *filter(None, [source.unused(length)])],
             **runs.left_out([]),
         },
         settings=found.shown.settings(),
