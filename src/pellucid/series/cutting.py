@@ -20,7 +20,7 @@ LONGEST = 5
 # A step longer than this, in typical ones, is a gap: of even times, and of others.
 _EVEN, _UNEVEN = 1.5, 5.0
 # Of more steps than this share it is not said that they are gaps.
-_OFTEN = 0.05
+_OFTEN = 0.1
 
 
 class Piece(NamedTuple):
@@ -215,7 +215,7 @@ def typical_step(times: np.ndarray) -> float | None:
 
 
 def is_uneven(times: np.ndarray, typical: float, limit: float = _EVEN) -> bool:
-    """Whether more than one step in twenty differs by a tenth, beyond what rounding does, gaps aside."""
+    """Whether more than one step in ten differs by a tenth, beyond what rounding does, gaps aside."""
     steps = np.diff(times)
     usual = steps[steps <= limit * typical]
     if (usual == 0).mean() > 0.5:  # many rows to a tick: nothing is known of the steps within

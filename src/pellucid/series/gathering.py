@@ -62,7 +62,7 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     notes: list[str] = []
     if asked.pivot is not None:
         apart = [unit for table in parts for unit in ([table] if asked.by is None else units(table, asked.by))]
-        parts = [pivoted(unit, asked.pivot, _roles([unit], (), [asked.pivot]).times[0]) for unit in apart]
+        parts = [pivoted(unit, asked.pivot, _times(unit, [asked.pivot])) for unit in apart]
     elif asked.by is not None:
         parts = [unit for table in parts for unit in units(table, asked.by)]
     else:
@@ -102,6 +102,11 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     )
 
 
+def _times(table: Table, signals: Sequence[str]) -> np.ndarray | None:
+    """What the columns other than these tell of the time of each row."""
+    return _roles([table], (), [name for name in table.names if name not in signals]).times[0]
+
+
 def _require_same(tables: Sequence[Table]) -> None:
     first = tables[0]
     for table in tables:
@@ -127,8 +132,7 @@ def _apart(tables: list[Table], wanted: Sequence[str] | None) -> tuple[list[Tabl
         roles = _roles([table], (), names)
         gone = {name for name, _ in roles.ignored}
         left = [name for name in names if name not in gone]
-        values = len(wanted) if wanted is not None else sum(name in table.numeric for name in left)
-        name = unit_column(table, left, roles.times[0], values)
+        name = unit_column(table, left, roles.times[0], wanted)
         found.append(name)
     name = next((name for name in found if name is not None), None)
     if name is None:

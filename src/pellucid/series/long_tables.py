@@ -87,7 +87,9 @@ def _levels(table: Table, name: str) -> np.ndarray:
     return np.array([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells.tolist()])
 
 
-def unit_column(table: Table, candidates: Sequence[str], times: np.ndarray | None, values: int) -> str | None:
+def unit_column(
+    table: Table, candidates: Sequence[str], times: np.ndarray | None, wanted: Sequence[str] | None = None
+) -> str | None:
     """The column by which a table falls into units, if there is one; a table in long form is refused with the cure.
 
     A table falls into units where a column called like one, or of text, changes and time starts anew.
@@ -96,13 +98,14 @@ def unit_column(table: Table, candidates: Sequence[str], times: np.ndarray | Non
     ----------
     candidates : columns that are neither times nor certainly channels.
     times : (T,) of the rows, if they are known.
-    values : how many columns of numbers there are besides.
+    wanted : the channels, if they were named; by default all other columns of numbers.
     """
     for name in candidates:
         text = name in table.others
         if not text and not (table.named and is_unit_name(name)):
             continue
         cells = table.column(name)
+        one = len([n for n in candidates if n in table.numeric and n != name] if wanted is None else wanted) == 1
         if text and (any(cell is None or is_number(cell) for cell in cells) or table.others[name].stamps):
             continue
         if not text and not (np.isfinite(cells).all() and (cells % 1 == 0).all()):
@@ -114,14 +117,14 @@ def unit_column(table: Table, candidates: Sequence[str], times: np.ndarray | Non
         together = len(changes) == len(levels) - 1  # each unit's rows stand together
         restarts = set() if times is None else set((np.flatnonzero(np.diff(times) < 0) + 1).tolist())
         if together and restarts and restarts <= set(changes.tolist()):
-            if values == 1 and _same_times(cells, levels, times):
+            if one and _same_times(cells, levels, times):
                 raise _long(table, name, levels, pivot=True)
             return name
         if together and not text and "id" in name.lower() and times is None:
             return name
         shared = times is not None and len(np.unique(times)) * 2 <= len(times)
         if shared and len(set(zip(times.tolist(), cells.tolist(), strict=True))) == len(table):  # type: ignore[union-attr]
-            raise _long(table, name, levels, pivot=values == 1)
+            raise _long(table, name, levels, pivot=one)
         if text:
             raise _long(table, name, levels, pivot=False)
     return None
