@@ -64,7 +64,7 @@ def test_the_split_is_said_and_written_down(place):
     folder, shown = place
     assert "split: tested on the end of each recording, validated on the rows before" in shown
     summary = json.loads((folder / "run" / "summary.json").read_text())
-    assert summary["data"]["split"]["kind"] == "time"
+    assert summary["data"]["split"] == "time"
     # Of 19 and 23 sequences two each.
     assert summary["data"]["parts"]["test"] == 4 * 30
     assert "tested on the end of each recording" in (folder / "run" / "report.html").read_text()
