@@ -178,7 +178,7 @@ class Cutter:
             times = "once" if self.anew == 1 else f"{self.anew} times"
             result.append(f"time starts anew {times}: there a recording of its own begins")
         if self.jumps:
-            longest = max(self.jumps)[1]
+            longest = ("the longest " if len(self.jumps) > 1 else "") + max(self.jumps)[1]
             if self.gaps == "ignore":
                 done = "joined as asked, as if nothing lay between"
             elif self.fill in ("linear", "previous"):
@@ -188,7 +188,7 @@ class Cutter:
                     f"the recording is cut there; `fill='linear'` fills up to {LONGEST} missing rows, `gaps='ignore'` "
                     "joins what is on either side"
                 )
-            result.append(f"{counted(len(self.jumps), 'gap')} in time, the longest {longest}: {done}")
+            result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {done}")
         if self.uneven:
             others = f" and {len(self.uneven) - 1} more" if len(self.uneven) > 1 else ""
             result.append(
