@@ -200,25 +200,37 @@ def _least_squares(
     x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridge: float, intercept: bool
 ) -> tuple[Tensor, Tensor]:
     """Parameters (n, 1 + P, K) and mean squared residuals (n,), in float64."""
+    from pellucid.witnesses._dependent_kernel import solve_listed
     from pellucid.witnesses._linear_kernel import REFRESH, solve_range
 
     n, p, k = len(hoods), x.shape[1], f.shape[1]
-    features, values = _numbers(x), _numbers(f)
+    features, values, ridge = _numbers(x), _numbers(f), float(ridge)
     members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
     parameters, residuals = np.empty((n, 1 + p, k)), np.empty(n)
     solved = np.zeros(n, dtype=bool)
+    # A ridge deals with noise in its own way; without one, what rounding left in the features is not to be explained.
+    unit = 0.0 if ridge > 0 else _rounding_unit(x.dtype)
+    threads = torch.get_num_threads()
     if 0 < p <= _MANY_FEATURES:
 
         def solve(begin: int, end: int) -> None:
             solve_range(
-                features, values, members, offsets, isinstance(hoods, Windows), float(ridge), intercept,
+                features, values, members, offsets, isinstance(hoods, Windows), unit, ridge, intercept,
                 begin, end, parameters, residuals, solved,
             )  # fmt: skip
 
-        run_chunks(solve, offsets, torch.get_num_threads(), grain=REFRESH)
+        run_chunks(solve, offsets, threads, grain=REFRESH)
+    elif p and ridge > 0:
+        _solve_duals(features, values, members, offsets, ridge, intercept, parameters, residuals, solved)
     rest = np.flatnonzero(~solved)
     if len(rest):
-        _solve_rest(features, values, members, offsets, ridge, intercept, rest, parameters, residuals)
+
+        def solve_dependent(begin: int, end: int) -> None:
+            solve_listed(
+                features, values, members, offsets, rest, unit, ridge, intercept, begin, end, parameters, residuals
+            )
+
+        run_chunks(solve_dependent, np.append(0, np.diff(offsets)[rest].cumsum()), threads)
     return torch.from_numpy(parameters).to(f.device), torch.from_numpy(residuals).to(f.device)
 
 
@@ -227,27 +239,33 @@ def _numbers(values: Tensor) -> np.ndarray:
     return np.ascontiguousarray(values.detach().double().cpu().numpy())
 
 
-def _solve_rest(
+def _rounding_unit(dtype: torch.dtype) -> float:
+    """By what share a number of this type may be off for having been rounded; whole numbers are exact."""
+    return torch.finfo(dtype).eps / 2 if dtype.is_floating_point else 0.0
+
+
+def _solve_duals(
     features: np.ndarray,
     values: np.ndarray,
     members: np.ndarray,
     offsets: np.ndarray,
     ridge: float,
     intercept: bool,
-    rest: np.ndarray,
     parameters: np.ndarray,
     residuals: np.ndarray,
+    solved: np.ndarray,
 ) -> None:
-    """Fit the neighborhoods `rest` that the compiled kernel left: degenerate ones, and those with many features.
+    """Fit neighborhoods with fewer members than features by the m x m dual equations, (X X' + ridge I) a = f.
 
-    Neighborhoods of one size are stacked and solved together: by the m x m dual equations where a ridge
-    makes them regular and they are the smaller ones, and otherwise by singular values, dropping those that
-    are zero up to rounding: theta = V diag(s / (s^2 + ridge)) U' f.
+    Those of one size are stacked and solved together. Where the ridge is too small to make the equations regular,
+    `solved` remains False.
     """
-    sizes = np.diff(offsets)[rest]
-    for m in np.unique(sizes):
-        group = rest[sizes == m]
-        step = max(1, _BATCH // (m * max(1, features.shape[1])))
+    from pellucid.witnesses._linear_kernel import DEPENDENT
+
+    sizes = np.diff(offsets)
+    for m in np.unique(sizes[sizes < features.shape[1]]):
+        group = np.flatnonzero(sizes == m)
+        step = max(1, _BATCH // (m * features.shape[1]))
         for start in range(0, len(group), step):
             part = group[start : start + step]
             own = members[offsets[part][:, None] + np.arange(m)]  # (b, m)
@@ -257,14 +275,11 @@ def _solve_rest(
             if intercept:  # the mean of equal numbers is that number, whatever rounding says
                 x_mean = torch.where((x == x[:, :1]).all(1, keepdim=True), x[:, :1], x_mean)
             x, f = x - x_mean, f - f_mean
-            if ridge > 0 and m < x.shape[2]:
-                dual = torch.linalg.solve(x @ x.mT + ridge * torch.eye(m, dtype=x.dtype), f)
-                theta = x.mT @ dual
-            else:
-                u, s, vt = torch.linalg.svd(x, full_matrices=False)
-                tiny = s[:, :1] * max(x.shape[1:]) * torch.finfo(x.dtype).eps if s.shape[1] else s
-                inverse = torch.where(s > tiny, s / (s.square() + ridge), 0.0)
-                theta = vt.mT @ (inverse[..., None] * (u.mT @ f))
+            products = x @ x.mT
+            # The trace bounds the largest eigenvalue, and the ridge is the smallest one.
+            regular = ridge > DEPENDENT * products.diagonal(dim1=1, dim2=2).sum(1)
+            theta = x.mT @ torch.linalg.solve(products + ridge * torch.eye(m, dtype=x.dtype), f)
             parameters[part, 0] = (f_mean - x_mean @ theta)[:, 0].numpy()
             parameters[part, 1:] = theta.numpy()
             residuals[part] = (f - x @ theta).square().sum(2).mean(1).numpy()
+            solved[part] = regular.numpy()
