@@ -5,9 +5,12 @@ neighborhood, with features X (m x P), centered if there is an intercept, and D 
 centering:
 
 1. X D^-1 = Q [R S; 0 rest], by Householder reflections with column pivoting, until no column of the rest is longer
-   than the resolution: then the rest is rounding, and r columns have been told apart.
-2. [R S] D = Q' [L 0] Z, with columns in order of their length, so that units that are far apart stay apart.
-3. theta = Z' phi with L phi = Q' f, the shortest theta; with a ridge, min |Q' f - L phi|^2 + ridge |phi|^2.
+   than the resolution: then the rest is rounding, and r columns have been told apart. R^-1 S is what the others are in
+   terms of these.
+2. The fit is theta = D^-1 R^-1 Q' f if r = P. Otherwise it is the shortest theta with [I, R^-1 S] D theta = R^-1 Q' f.
+   Write [I, R^-1 S] D = Q [L 0] Z, again with column pivoting, so that units that are far apart stay apart: then
+   theta = Z' phi with L phi = Q' R^-1 Q' f.
+3. With a ridge write [R S] D = Q [L 0] Z: then theta = Z' phi, where phi minimises |Q' Q' f - L phi|^2 + ridge |phi|^2.
 """
 
 from __future__ import annotations
@@ -55,9 +58,9 @@ def _reflect(v, factor, target):
 def _triangulate(columns, targets, pivoting, least, order, factors):
     """Triangulate a matrix, given as its columns (P x m), by Householder reflections; apply them to targets (K x m).
 
-    `order` gets the columns in the order in which they were chosen: with pivoting the longest remaining one first,
-    until none is longer than `least`; returns how many were. Column order[k] keeps R[:k + 1, k], below it the vector
-    of reflection k.
+    `order` gets the columns in the order in which they were chosen: with pivoting the longest remaining one first.
+    What remains of a column when it is no longer than `least` (P) is rounding and set to zero. Returns how many columns
+    were chosen, until none was left. Column order[k] keeps R[:k + 1, k], below it the vector of reflection k.
     """
     p, m = columns.shape
     squares = np.empty(p)
@@ -70,7 +73,7 @@ def _triangulate(columns, targets, pivoting, least, order, factors):
             for j in range(k + 1, p):
                 if squares[order[j]] > squares[order[best]]:
                     best = j
-        if not squares[order[best]] > least * least:
+        if not squares[order[best]] > 0.0:
             return k
         order[k], order[best] = order[best], order[k]
         v = columns[order[k]][k:]
@@ -83,7 +86,10 @@ def _triangulate(columns, targets, pivoting, least, order, factors):
             v[i] /= first
         v[0] = length
         for j in range(k + 1, p):
-            squares[order[j]] = _reflect(v, factors[k], columns[order[j]][k:])
+            column = columns[order[j]]
+            squares[order[j]] = _reflect(v, factors[k], column[k:])
+            if squares[order[j]] <= least[order[j]] ** 2:
+                column[k + 1 :] = squares[order[j]] = 0.0
         for c in range(len(targets)):
             _reflect(v, factors[k], targets[c, k:])
     return min(m, p)
@@ -92,17 +98,16 @@ def _triangulate(columns, targets, pivoting, least, order, factors):
 @njit(cache=True, nogil=True)
 def _substitute_back(columns, order, targets):
     """Solve R phi = targets (K x r) in place, R being what `_triangulate` left."""
-    r = targets.shape[1]
-    for k in range(r - 1, -1, -1):
-        column = columns[order[k]]
-        for c in range(len(targets)):
-            targets[c, k] /= column[k]
+    for target in targets:
+        for k in range(len(target) - 1, -1, -1):
+            column = columns[order[k]]
+            target[k] /= column[k]
             for i in range(k):
-                targets[c, i] -= targets[c, k] * column[i]
+                target[i] -= target[k] * column[i]
 
 
 @njit(cache=True, nogil=True)
-def _shortest(upper, targets, ridge):
+def _shortest(upper, targets, least, ridge):
     """The shortest theta (K x P) with upper' theta = target for r independent rows, given as columns (P x r).
 
     With a ridge the theta that minimises |target - upper' theta|^2 + ridge |theta|^2.
@@ -111,13 +116,13 @@ def _shortest(upper, targets, ridge):
     outputs = len(targets)
     order, factors = np.empty(p, dtype=np.int64), np.empty(p)
     # Rows in order of size, each no longer than its diagonal: then reflections of rows keep small ones exact.
-    r = _triangulate(upper, targets, True, 0.0, order, factors)
+    r = _triangulate(upper, targets, True, least, order, factors)
     rows = np.zeros((r, p))
     for j in range(p):
         for k in range(min(j + 1, r)):
             rows[k, j] = upper[order[j], k]
     plain = np.empty(r, dtype=np.int64)
-    _triangulate(rows, targets[:0], False, 0.0, plain, factors)
+    _triangulate(rows, targets[:0], False, np.zeros(r), plain, factors)
     coordinates = np.zeros((outputs, p))
     if ridge > 0.0:
         stacked, right = np.zeros((r, 2 * r)), np.zeros((outputs, 2 * r))
@@ -126,7 +131,7 @@ def _shortest(upper, targets, ridge):
             for i in range(k, r):
                 stacked[k, i] = rows[i, k]
             stacked[k, r + k] = np.sqrt(ridge)
-        _triangulate(stacked, right, False, 0.0, plain, np.empty(r))
+        _triangulate(stacked, right, False, np.zeros(r), plain, np.empty(r))
         _substitute_back(stacked, plain, right[:, :r])
         coordinates[:, :r] = right[:, :r]
     else:
@@ -164,23 +169,55 @@ def _length(column):
 
 
 @njit(cache=True, nogil=True)
+def _relations(columns, order, r, least):
+    """(P - r) x r: what the other columns are in terms of the r chosen ones, R^-1 S; zero where that is rounding."""
+    inverse = np.eye(r)
+    _substitute_back(columns, order, inverse)
+    error = np.zeros(r)
+    for c in range(r):
+        error += least * np.abs(inverse[c])
+    others = np.empty((len(order) - r, r))
+    for j in range(len(others)):
+        others[j] = columns[order[r + j], :r]
+    _substitute_back(columns, order, others)
+    for j in range(len(others)):
+        for k in range(r):
+            if abs(others[j, k]) <= error[k]:
+                others[j, k] = 0.0
+    return others
+
+
+@njit(cache=True, nogil=True)
 def _coefficients(columns, sizes, targets, least, ridge):
     """(K x P) of columns (P x m) in units of their sizes, targets (K x m); both are overwritten."""
-    p, m = columns.shape
+    p = len(columns)
     order, factors = np.empty(p, dtype=np.int64), np.empty(p)
-    r = _triangulate(columns, targets, True, least, order, factors)
-    if r == p and ridge == 0.0:
-        theta = np.empty((len(targets), p))
-        _substitute_back(columns, order, targets[:, :r])
-        for k in range(p):
-            theta[:, order[k]] = targets[:, k] / sizes[order[k]]
-        return theta
+    r = _triangulate(columns, targets, True, np.full(p, least), order, factors)
+    right = targets[:, :r].copy()
     unit = sizes.max() if p else 1.0
+    relative = sizes / unit
     upper = np.zeros((p, r))
+    if ridge > 0.0:
+        for j in range(p):
+            for k in range(min(j + 1, r)):
+                upper[order[j], k] = columns[order[j], k] * relative[order[j]]
+    else:
+        _substitute_back(columns, order, right)
+        if r == p:
+            theta = np.empty((len(right), p))
+            for k in range(p):
+                theta[:, order[k]] = right[:, k] / sizes[order[k]]
+            return theta
+        others = _relations(columns, order, r, least)
+        for j in range(p):
+            if j < r:
+                upper[order[j], j] = relative[order[j]]
+            else:
+                upper[order[j]] = others[j - r] * relative[order[j]]
+    small = np.empty(p)
     for j in range(p):
-        for k in range(min(j + 1, r)):
-            upper[order[j], k] = columns[order[j], k] * (sizes[order[j]] / unit)
-    return _shortest(upper, targets[:, :r].copy(), ridge / unit / unit) / unit
+        small[j] = least * _length(upper[j])
+    return _shortest(upper, right, small, ridge / unit / unit) / unit
 
 
 @njit(cache=True, nogil=True)

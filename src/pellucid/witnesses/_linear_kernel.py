@@ -16,8 +16,9 @@ from pellucid.witnesses._dependent_kernel import resolution
 # rounding leaves of it, the neighborhood is left to an orthogonal decomposition: normal equations would lose more than
 # half of the digits.
 DEPENDENT = 1e-8
-# Squares of columns between these bounds neither overflow nor lose digits to underflow.
-SMALLEST, LARGEST = 1e-280, 1e280
+EPSILON = np.finfo(np.float64).eps
+# Squares below this lose digits to underflow.
+SMALLEST = 1e-280
 
 # Sliding windows: moments are updated by the points that enter and leave, and gathered afresh at every
 # neighborhood whose number is a multiple of this, which keeps the reference nearby and rounding errors from
@@ -56,8 +57,9 @@ def _cholesky_solve(a, b, scale, pivots):
                 a[i, j, w] *= a[j, j, w]
                 a[i, i, w] -= a[i, j, w] * a[i, j, w]
         for w in range(LANES):
-            regular = a[i, i, w] > DEPENDENT * scale[i, w]
-            if scale[i, w] > 0.0:
+            varies = scale[i, w] > 0.0
+            regular = varies and a[i, i, w] > DEPENDENT * scale[i, w]
+            if varies:
                 pivots[w] = min(pivots[w], a[i, i, w] / scale[i, w] if regular else 0.0)
             # The reciprocal, so that the substitutions only multiply.
             a[i, i, w] = 1.0 / np.sqrt(a[i, i, w]) if regular else 0.0
@@ -131,12 +133,12 @@ def _is_zero(x, members, column):
 
 @njit(cache=True, nogil=True)
 def _judge(x, members, column, variation, size, least):
-    """What pivots of a column are judged against, zero if it is constant up to rounding.
+    """What pivots of a column are judged against: zero if it is constant up to rounding.
 
     `variation` and `size` are its squares about the mean and about zero, `least` is the square of the resolution.
     """
-    if not SMALLEST < size < LARGEST:
-        return 0.0 if _is_zero(x, members, column) else np.inf  # to be solved elsewhere
+    if not SMALLEST < size < np.inf:
+        return 0.0 if _is_zero(x, members, column) else np.inf  # too small or large to be squared
     if variation <= least * size:
         return 0.0
     return max(variation, least / DEPENDENT * size)
@@ -169,7 +171,8 @@ def solve_range(x, f, members, offsets, sliding, unit, ridge, intercept, begin, 
     gram, right, theta = np.empty((p, p, LANES)), np.empty((p, k, LANES)), np.empty((p, k, LANES))
     square = np.empty(LANES)
     scale, pivots = np.zeros((p, LANES)), np.empty(LANES)
-    low = high = 0
+    low = high = count = 0
+    least = 0.0
     for block in range(begin, end, LANES):
         lanes = min(LANES, end - block)
         if lanes < LANES:  # idle lanes solve a harmless problem
@@ -200,21 +203,21 @@ def solve_range(x, f, members, offsets, sliding, unit, ridge, intercept, begin, 
             low, high = first, last
             for a in range(p + k):
                 means[a, w] = reference[a] + shift * total[a]
-            least = resolution(len(own), p, unit) ** 2
+            if len(own) != count:
+                count = len(own)
+                # A ridge has its own way with what is small; only the last digit, in which means are off, is left out.
+                least = (resolution(count, p, unit) if ridge == 0.0 else EPSILON) ** 2
             for a in range(p):
                 for b in range(a + 1):
                     gram[a, b, w] = moments[a, b] - shift * total[a] * total[b]
                 for c in range(k):
                     right[a, c, w] = moments[a, p + c] - shift * total[a] * total[p + c]
-                size = gram[a, a, w] + (len(own) * means[a, w] ** 2 if intercept else 0.0)
-                scale[a, w] = _judge(x, own, a, gram[a, a, w], size, least)
-            for a in range(p):
-                if scale[a, w] == 0.0:  # exactly, whatever rounding says
-                    gram[a, : a + 1, w] = 0.0
-                    gram[a:, a, w] = 0.0
-                    right[a, :, w] = 0.0
-                gram[a, a, w] += ridge
-                scale[a, w] += ridge
+                variation = judged = gram[a, a, w]
+                size = variation + (count * means[a, w] ** 2 if intercept else 0.0)
+                if not variation > least / DEPENDENT * size + SMALLEST:
+                    judged = _judge(x, own, a, variation, size, least)
+                gram[a, a, w] = variation + ridge
+                scale[a, w] = judged + ridge if judged > 0.0 else 0.0
             square[w] = 0.0
             for c in range(k):
                 square[w] += moments[p, p + c] - shift * total[p + c] ** 2
