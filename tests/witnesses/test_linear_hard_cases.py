@@ -5,8 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pellucid as pl
+from pellucid.trust import held_out
 
 EPS = np.finfo(float).eps
 
@@ -46,7 +49,7 @@ def solve_exactly(matrix, right):
     ]
 
 
-def exact_law(x, f):
+def exact_law(x, f, ridge=0.0):
     """Coefficients (P,), intercept, in fractions: the shortest least-squares solution for columns x (m x P), f (m,)."""
     x, f = [[Fraction(v) for v in row] for row in x], [Fraction(float(v)) for v in f]
     m, p = len(x), len(x[0])
@@ -55,6 +58,8 @@ def exact_law(x, f):
     centered = [[row[a] - means[a] for a in range(p)] for row in x]
     gram = [[sum(r[a] * r[b] for r in centered) for b in range(p)] for a in range(p)]
     right = [[sum(r[a] * (v - level) for r, v in zip(centered, f, strict=True))] for a in range(p)]
+    for a in range(p):
+        gram[a][a] += Fraction(ridge)
     theta = [row[0] for row in solve_exactly(gram, right)]
     return theta, level - sum(a * b for a, b in zip(theta, means, strict=True))
 
@@ -257,3 +262,165 @@ def test_what_differs_by_rounding_alone_is_dependent_and_gets_the_shortest_law(n
             assert np.abs(witness - values).max() <= bounds.values, (solver, i)
             rest = np.sqrt(np.square(f[own] - values).mean())
             assert abs(np.sqrt(deviations[i]) - rest) <= bounds.values, (solver, i)
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_a_column_that_is_constant_up_to_rounding_is_not_read(windows):
+    generator = np.random.default_rng(0)
+    x = np.c_[generator.normal(size=60), np.where(generator.random(60) < 0.5, 0.3, 0.1 + 0.2)]
+    f = 0.7 * x[:, 0] + 0.1 * generator.normal(size=60)
+    hoods = pl.windows([60], radius=59) if windows else pl.from_lists([range(60)])
+    witness = pl.LinearFamily().best_response(torch.tensor(x), torch.tensor(f), hoods)[0]
+    slope, level = np.polyfit(x[:, 0], f, 1)
+    assert witness.text() == f"f = {level:.4g} + {slope:.4g} x0".replace("+ -", "- ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    level=st.floats(1.0, 2.0),
+    exponent=st.integers(-200, 200),
+    m=st.integers(2, 40),
+    p=st.sampled_from([1, 3, 70]),
+    kind=st.sampled_from([torch.float32, torch.float64]),
+    seed=st.integers(0, 2**20),
+)
+def test_three_last_digits_up_or_down_are_no_variation_in_any_unit(level, exponent, m, p, kind, seed):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(m, p, generator=generator, dtype=kind)
+    level = torch.tensor(level, dtype=kind)
+    steps = torch.randint(-3, 4, (m,), generator=generator)
+    x[:, p // 2] = (level + steps * torch.finfo(kind).eps) * 2.0 ** (
+        exponent if kind == torch.float64 else exponent // 4
+    )
+    f = torch.randn(m, 1, generator=generator, dtype=torch.float64)
+    fitted = pl.LinearFamily().best_response(x, f, pl.from_lists([range(m)]))
+    assert float(fitted.coefficients[0, p // 2]) == 0
+    others = torch.cat([x[:, : p // 2], x[:, p // 2 + 1 :]], dim=1)
+    alone = pl.LinearFamily().best_response(others, f, pl.from_lists([range(m)]))
+    torch.testing.assert_close(fitted.at_members(), alone.at_members(), rtol=1e-4, atol=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    exponents=st.lists(st.integers(-300, 300), min_size=3, max_size=3),
+    offset=st.sampled_from([0.0, 1.0, 1e3, 1e7]),
+    collinear=st.sampled_from([1.0, 1e-2, 1e-6, 1e-10]),
+    windows=st.booleans(),
+    seed=st.integers(0, 2**20),
+)
+def test_units_of_columns_do_not_change_the_values_of_witnesses(exponents, offset, collinear, windows, seed):
+    """What counts as dependent does not depend on units: a column times 2^k has its coefficient divided by 2^k."""
+    generator = np.random.default_rng(seed)
+    x = noise(generator, 30, 3) + offset
+    x[:, 1] = x[:, 0] + collinear * x[:, 1]
+    f = torch.from_numpy(noise(generator, 30, 1))
+    hoods = pl.windows([30], radius=6) if windows else pl.from_lists([range(15), range(10, 30)], n_points=30)
+    units = 2.0 ** np.array(exponents)
+    plain, scaled = (pl.LinearFamily().best_response(torch.from_numpy(v), f, hoods) for v in (x, x * units))
+    mine, theirs = plain.coefficients.numpy(), scaled.coefficients.numpy() * units[:, None]
+    for i in range(len(hoods)):
+        own = hoods.members_of(i).numpy()
+        bounds = Bounds(x[own], f[own, 0].numpy(), mine[i, :, 0])
+        assert (bounds.sizes * np.abs(mine - theirs)[i, :, 0]).max() <= 2 * bounds.coefficients
+
+
+def test_features_in_float32_are_resolved_to_their_own_precision_and_no_further():
+    generator = np.random.default_rng(3)
+    a, b, c = noise(generator, 3, 60)
+    coin = generator.random(60) < 0.5
+    f, hoods = torch.from_numpy(a + 0.1 * noise(generator, 60)), pl.from_lists([range(60)])
+
+    def law(*columns, dtype=np.float32):
+        x = np.stack([np.asarray(column, dtype=dtype) for column in columns], axis=1)
+        return x, pl.LinearFamily().best_response(torch.from_numpy(x), f, hoods).coefficients[0, :, 0].numpy()
+
+    third = np.float32(1) / np.float32(3)
+    level = np.where(coin, third, np.nextafter(third, np.float32(1)))
+    total = a.astype(np.float32) + b.astype(np.float32)  # rounded in float32
+    # Rounding of float32 is not explained: a constant, and a sum of two columns.
+    assert law(a, level)[1][1] == 0
+    assert np.abs(law(a, b, total)[1]).max() < 1
+    # The same numbers said to be float64 are taken at their word.
+    assert abs(law(a, level, dtype=np.float64)[1][1]) > 1e3
+    assert np.abs(law(a, b, total, dtype=np.float64)[1]).max() > 1e3
+    # Small variations that float32 holds are resolved: a hundredth around a thousand, and columns 1e-4 apart.
+    for columns in ((b, 1000 + 0.01 * a), (b, 20 + 0.1 * a, 1e-3 * c), (a, a + 1e-4 * b), (1e4 + a, 1e-9 * b)):
+        x, theta = law(*columns)
+        exact = np.array([float(t) for t in exact_law(x.astype(float), f.numpy())[0]])
+        np.testing.assert_allclose(theta, exact, rtol=1e-5)
+    # Whole numbers are exact.
+    counts = torch.from_numpy(np.stack([2**40 + np.arange(60), generator.integers(0, 9, 60)], axis=1))
+    theta = pl.LinearFamily().best_response(counts, f, hoods).coefficients[0, :, 0]
+    exact = [float(t) for t in exact_law(counts.tolist(), f.numpy())[0]]
+    np.testing.assert_allclose(theta, exact, rtol=1e-8)
+
+
+RIDGES = [
+    "plain",
+    "offset 1e+06",
+    "time stamps",
+    "collinear 0.001",
+    "collinear 1e-07",
+    "collinear 1e-12",
+    "units far apart",
+]
+
+
+@pytest.mark.parametrize("name", RIDGES)
+@pytest.mark.parametrize("ridge", [1e-9, 1e-2, 1.0])
+@pytest.mark.parametrize("many", [0, 65, 200], ids=["few features", "many features", "more features than members"])
+def test_a_ridge_is_exact_in_every_solver(name, ridge, many):
+    x = RESOLVED[name]
+    f = noise(np.random.default_rng(4), len(x))
+    own = slice(0, 15) if many != 65 else slice(0, 40)
+    extra = 0.1 * noise(np.random.default_rng(8), len(x), 2) if many else np.zeros((len(x), 0))
+    x = np.c_[x, extra, np.zeros((len(x), many))]
+    kept = 3 + extra.shape[1]
+    hoods = pl.from_lists([range(len(x))[own]], n_points=len(x))
+    fitted = pl.LinearFamily(ridge=ridge).best_response(torch.from_numpy(x), torch.from_numpy(f), hoods)
+    theta, offset = exact_law(x[own, :kept], f[own], ridge)
+    values = exact_values(x[:, :kept], range(len(x))[own], theta, offset)
+    exact = np.array([float(t) for t in theta])
+    sizes = np.abs(x[own, :kept]).max(0)
+    scale = (sizes * np.abs(exact)).sum() * EPS  # of the representation: intercept and terms cancel
+    np.testing.assert_allclose(fitted.at_members()[:, 0], values, rtol=0, atol=1e-7 + 100 * scale)
+    assert not fitted.coefficients[0, kept:].any()
+
+
+def insurance(n):
+    """A table like that of the RAND health insurance experiment: few levels, and logarithms that depend on each other.
+
+    ln(1 + coinsurance) and the like are the same number up to rounding, as each row came to it in its own way.
+    """
+    generator = np.random.default_rng(9)
+    rate = generator.choice([0, 25, 50, 95], n)
+    incentive = generator.choice([150.0, 450.0, 600.0, 1000.0], n)
+    coin = generator.random((2, n)) < 0.5
+    coinsurance = np.where(coin[0], np.log(1.0 + rate), np.log1p(rate) * (1 - EPS))
+    payment = np.where(coin[1], np.log(incentive), 3 * np.log(10) + np.log(incentive / 1000))
+    ratio = np.where(coin[0], payment - coinsurance, np.log(incentive / (1 + rate)))
+    deductible, limits = generator.integers(0, 2, n), generator.random(n).round(1)
+    diseases = generator.gamma(2.0, 5.0, n)
+    health = np.eye(4)[generator.choice(4, n, p=[0.55, 0.35, 0.08, 0.02])][:, 1:]
+    x = np.c_[coinsurance, deductible, payment, ratio, limits, diseases, health]
+    f = (
+        np.tanh(0.1 * diseases)
+        - 0.2 * coinsurance
+        + 0.1 * payment
+        + 0.5 * limits * deductible
+        + health @ [0.1, 0.3, 0.6]
+    )
+    return x, f
+
+
+@pytest.mark.parametrize("dependent", [True, False], ids=["with their ratio", "without"])
+@pytest.mark.parametrize("form", ["own units", "standardized", "float32"])
+def test_held_out_members_are_not_missed_by_astronomical_numbers(form, dependent):
+    x, f = insurance(1500)
+    x = x if dependent else np.delete(x, 3, axis=1)
+    z = (x - x.mean(0)) / x.std(0)
+    hoods = pl.nearest(z, k=30)
+    x = {"own units": x, "standardized": z, "float32": x.astype(np.float32)}[form]
+    fitted = pl.LinearFamily().best_response(torch.from_numpy(x), torch.from_numpy(f), hoods)
+    assert fitted.coefficients.abs().max() < 20
+    assert held_out(f, x, hoods, pl.LinearFamily()).explained() > 0.8

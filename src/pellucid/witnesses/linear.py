@@ -278,6 +278,7 @@ def _solve_duals(
             products = x @ x.mT
             # The trace bounds the largest eigenvalue, and the ridge is the smallest one.
             regular = ridge > DEPENDENT * products.diagonal(dim1=1, dim2=2).sum(1)
+            products[~regular] = 0.0  # to be solved elsewhere
             theta = x.mT @ torch.linalg.solve(products + ridge * torch.eye(m, dtype=x.dtype), f)
             parameters[part, 0] = (f_mean - x_mean @ theta)[:, 0].numpy()
             parameters[part, 1:] = theta.numpy()
