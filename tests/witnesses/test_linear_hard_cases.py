@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import pellucid as pl
 from pellucid.trust import held_out
 
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+
 EPS = np.finfo(float).eps
 
 

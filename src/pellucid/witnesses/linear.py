@@ -13,7 +13,7 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid._threads import run_chunks
 from pellucid.deviations import Deviation, squared_error
-from pellucid.errors import InputError
+from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
@@ -32,6 +32,20 @@ class LinearFamily(WitnessFamily):
 
     With ridge 0 it is the minimum-norm solution, also where a neighborhood is degenerate. The intercept
     theta_0 is never penalised.
+
+    Without a ridge, what the features do not resolve is not explained. A column of a neighborhood of m members counts
+    as constant (coefficient 0), and as dependent on others (the shortest theta is taken), if what it varies, or what the
+    others leave of it, is no longer than
+
+        tau |x_a|,     tau = sqrt(P) (max(m, P) 2^-52 + 8 u),
+
+    where |x_a| is the Euclidean length of the column before its mean is taken away, and u the rounding unit of the type
+    that the features came in: 2^-53 for float64, 2^-24 for float32, 0 for whole numbers. So 0.3 and 0.1 + 0.2 are the
+    same number, in whatever unit, and time stamps that differ by a second are not. Where digits beyond the seventh mean
+    nothing, as in text with six decimals, pass `x.float()`, or use a ridge, which takes features at their word.
+
+    A `PellucidWarning` says how many neighborhoods have fewer members than 2 P: there a ridge, or fewer columns, or
+    larger neighborhoods make a law that holds beyond its members.
     """
 
     ridge: float = 0.0
@@ -42,6 +56,8 @@ class LinearFamily(WitnessFamily):
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         x, f = _checks.points(x, f, hoods)
+        if not self.ridge:
+            _warn_of_small(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
         return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters, residuals=residuals)
 
@@ -194,6 +210,18 @@ def lag_names(channels: Sequence[str], *, order: int) -> list[str]:
     ['left[t]', 'right[t]', 'left[t-1]', 'right[t-1]']
     """
     return [f"{name}[t{-k if k else ''}]" for k in range(order) for name in channels]
+
+
+def _warn_of_small(hoods: BaseNeighborhoods, p: int) -> None:
+    """Warn where there are fewer than two members for each of P columns: without a ridge, laws follow noise there."""
+    small = int((hoods.sizes < 2 * p).sum())
+    if small:
+        warn_once(
+            f"{small} of {len(hoods)} neighborhoods have fewer members than twice the {p} columns that their linear "
+            "witnesses read: laws fitted without a ridge follow noise there. Take more members, fewer columns, or "
+            "LinearFamily(ridge=...).",
+            f"{p} columns",
+        )
 
 
 def _least_squares(
