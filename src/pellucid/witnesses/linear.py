@@ -33,13 +33,13 @@ class LinearFamily(WitnessFamily):
     With ridge 0 it is the minimum-norm solution, also where a neighborhood is degenerate. The intercept
     theta_0 is never penalised.
 
-    Without a ridge, what the features do not resolve is not explained. A column of a neighborhood of m members counts
-    as constant (coefficient 0), and as dependent on others (the shortest theta is taken), if what it varies, or what the
-    others leave of it, is no longer than
+    Without a ridge, nothing is read into rounding. A column of a neighborhood of m members counts as constant (its
+    coefficient is 0) if what varies of it is no longer than
 
         tau |x_a|,     tau = sqrt(P) (max(m, P) 2^-52 + 8 u),
 
-    where |x_a| is the Euclidean length of the column before its mean is taken away, and u the rounding unit of the type
+    and as dependent on other columns (theta is the shortest solution) if what these leave of it is no longer than that.
+    Here |x_a| is the Euclidean length of the column before its mean is taken away, and u the rounding unit of the type
     that the features came in: 2^-53 for float64, 2^-24 for float32, 0 for whole numbers. So 0.3 and 0.1 + 0.2 are the
     same number, in whatever unit, and time stamps that differ by a second are not. Where digits beyond the seventh mean
     nothing, as in text with six decimals, pass `x.float()`, or use a ridge, which takes features at their word.
