@@ -17,6 +17,7 @@ def problem(generator):
     return x, f, random_hoods(20, 30, generator, 12)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_batches_of_points_add_up_to_the_full_game(game, generator):
     x, f, hoods = problem(generator)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pellucid.bank import Bank
     from pellucid.builders import from_lists, from_pairs, nearest, sampled, windows, within
     from pellucid.deviations import absolute_error, gaussian_kl, squared_error
-    from pellucid.errors import ConvergenceError, InputError, PellucidError
+    from pellucid.errors import ConvergenceError, InputError, PellucidError, PellucidWarning
     from pellucid.games import AsymmetricGame, Game, Outcome, SumOfGames, SymmetricGame, UniformGame
     from pellucid.mirror_prox import MirrorProx
     from pellucid.neighborhoods import Neighborhoods, Windows
@@ -37,7 +37,7 @@ _HOMES = {
     "bank": ("Bank",),
     "builders": ("from_lists", "from_pairs", "nearest", "sampled", "windows", "within"),
     "deviations": ("absolute_error", "gaussian_kl", "squared_error"),
-    "errors": ("ConvergenceError", "InputError", "PellucidError"),
+    "errors": ("ConvergenceError", "InputError", "PellucidError", "PellucidWarning"),
     "games": ("AsymmetricGame", "Game", "Outcome", "SumOfGames", "SymmetricGame", "UniformGame"),
     "mirror_prox": ("MirrorProx",),
     "neighborhoods": ("Neighborhoods", "Windows"),
@@ -89,6 +89,7 @@ __all__ = [
     "Neighborhoods",
     "Outcome",
     "PellucidError",
+    "PellucidWarning",
     "SumOfGames",
     "SymmetricGame",
     "TreeFamily",

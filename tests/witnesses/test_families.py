@@ -11,6 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 import pellucid as pl
 from pellucid.testing import check_family, check_response
 
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+
 
 @dataclass(frozen=True)
 class NeighborFamily(pl.WitnessFamily):
