@@ -123,8 +123,13 @@ class Witness(ABC):
         text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
         if self.bound is None:
             return text if self.why_not is None else f"{text}\n  {self.why_not}"
-        values = ", ".join("what is not known" if value is None else f"{value:.3g}" for value in self.bound)
-        return f"{text}\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
+        named = list(zip(self.bound, self.output_names, strict=True))
+        rest = ", ".join(name for value, name in named if value is None)
+        values = ", ".join(
+            f"{value:.3g}" + (f" ({name})" if rest else "") for value, name in named if value is not None
+        )
+        text += f"\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
+        return f"{text}; not known for {rest}" if rest else text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
