@@ -168,12 +168,12 @@ def _laws(explanation: Explanation, k: int) -> list[str]:
 
 def _trust(explanation: Explanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
-    text = None
+    text, rest = None, []
     if explanation.bound is not None:
-        bounds = typical(explanation.bound).tolist()
-        parts = [number(v, 2) + (f" ({name})" if len(bounds) > 1 else "")
-                 for name, v in zip(explanation.channels, bounds, strict=True) if np.isfinite(v)]  # fmt: skip
+        named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
+        parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
         text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,
         explanation.level,
@@ -182,7 +182,5 @@ def _trust(explanation: Explanation) -> str:
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
         held_out="sequence",
-        rest=[]
-        if explanation.bound is None
-        else [name for name, v in zip(explanation.channels, bounds, strict=True) if not np.isfinite(v)],
+        rest=rest,
     )
