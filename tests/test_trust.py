@@ -76,6 +76,8 @@ def check_draw(found, r, others, left, copied, f, x):
         np.testing.assert_allclose(found.gaps[i, r], gap, rtol=1e-3, atol=1e-6)
         misses = np.abs(f[own].numpy() - fit.predict(x[own].numpy()))
         np.testing.assert_allclose(found.deviations[i, r], misses.mean(0), rtol=1e-3, atol=1e-6)
+        alone = (f[out] - f[own].mean(0)).abs().numpy()
+        np.testing.assert_allclose(found.alone[i, r], alone, rtol=1e-4, atol=1e-6)
 
 
 def test_a_copy_of_another_takes_the_place_of_the_member_left_out():
@@ -192,7 +194,8 @@ def test_a_bound_as_wide_as_the_predictions_range_is_not_known():
     assert np.isinf(calibration.bound([0.2, 0.2], 0.8)).tolist() == [True, False]
     held = HeldOut(gaps, deviations, gaps, np.ones(2), extent)
     coverage = calibration.coverage(held, 0.9)
-    assert np.isnan(coverage[0]) and coverage[1] == pytest.approx(90 / 99)
+    assert np.isnan(coverage[0])
+    assert coverage[1] == pytest.approx(90 / 99)
     assert stated(np.full(2, np.inf)) is None
     np.testing.assert_array_equal(stated(np.array([1.0, np.inf])), [1.0, np.nan])
     np.testing.assert_array_equal(typical(np.array([[1.0, np.inf], [3.0, np.inf], [np.nan, np.inf]])), [2.0, np.nan])

@@ -126,8 +126,8 @@ def kept(family, draw, m, monkeypatch, **settings):
 @pytest.mark.parametrize("m", range(3, 34))
 @pytest.mark.parametrize("criterion", ["squared", "absolute"])
 def test_trees_keep_the_promise_at_fresh_members_of_every_size(m, criterion, monkeypatch):
-    # Where the depth rule takes a step, at m = 5, 9, 17 and 33, trees of m - 1 members are a level smaller. Calibrated by
-    # those, coverage was 0.60 / 0.73 / 0.83 at 80 / 90 / 95 % for m = 5.
+    # Where the depth rule takes a step, at m = 5, 9, 17 and 33, trees of m - 1 members are a level smaller. Calibrated
+    # by those, coverage was 0.60 / 0.73 / 0.83 at 80 / 90 / 95 % for m = 5.
     known = kept(pl.TreeFamily(criterion=criterion), bits, m, monkeypatch)
     assert known.min() > 0.99
 

@@ -23,12 +23,15 @@ DRAWS = 5
 
 
 class HeldOut(NamedTuple):
-    """Of n neighborhoods, what happens at members that the witness was not fitted to, in R draws."""
+    """Of n neighborhoods, what happens at a member that the witness was not fitted to, in R draws.
+
+    A copy of another member takes its place, so that the fit is that of as many members as there are.
+    """
 
     gaps: np.ndarray
     """(n, R, K) |f - g| there."""
     deviations: np.ndarray
-    """(n, R, K) mean of |f - g| over the members that it was fitted to."""
+    """(n, R, K) mean of |f - g| over the members that it was fitted to, the copy among them."""
     alone: np.ndarray
     """(n, R, K) |f - mean of f over these members| there: what a constant would miss."""
     spread: np.ndarray
