@@ -65,7 +65,7 @@ def test_it_prints_as_a_table():
         rmse at the centers                     0.5
         variance explained by witnesses        0.0%
         the same, at members left out          0.0%
-        bound near a center, 90 %           unknown
+        bound near a center, 90 %         not known
         generalized AUC, local               0.0000
         generalized AUC, global              0.0000"""
     assert str(report) == dedent(expected)
