@@ -216,7 +216,8 @@ class ScaledLinearFamily(WitnessFamily):
         coefficients = fitted.coefficients / deviation[:, None]
         intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
         theta = torch.cat([intercepts[:, None], coefficients], dim=1)
-        return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals)
+        penalty = self.ridge * deviation.square()
+        return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals, penalty=penalty)
 
 
 def _find_predictions(table: Table, source: str) -> list[str]:

@@ -26,7 +26,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.trust import Calibration, HeldOut
+from pellucid.trust import Calibration, HeldOut, typical
 
 SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
 TOLERANCE = 0.02
@@ -235,7 +235,7 @@ def trust(
     bounds = {}
     for name, calibration in calibrations.items():
         found = calibration.bound(fresh[name].deviations, level) * units[name]
-        bounds[name] = plain(np.median(found, axis=(0, 1)) if len(found) else np.full(found.shape[2], np.nan))
+        bounds[name] = plain(typical(found[fresh[name].telling]))
     return {
         "level": level,
         "calibrated": min(len(calibration) for calibration in calibrations.values()),

@@ -285,3 +285,40 @@ def test_a_law_of_no_columns_is_a_mean(generator):
     f = torch.randn(20, 2, generator=generator, dtype=torch.float64)
     fitted = pl.LinearFamily().best_response(torch.zeros(20, 0), f, sizes_of(4, 20))
     torch.testing.assert_close(fitted.parameters[:, 0], torch.stack([f[:4].mean(0), f.mean(0)]))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 0.02, 1.0])
+def test_a_fit_that_leaves_no_degree_of_freedom_is_saturated(ridge, intercept, generator):
+    x, f, hoods = random_problem(generator, p=6)
+    x[:30, 4] = 2.0  # some neighborhoods hardly see this one vary
+    x[:, 5] = x[:, 3]
+    witnesses = pl.LinearFamily(ridge=ridge, intercept=intercept).best_response(x, f, hoods)
+    left = []
+    for i in range(len(hoods)):
+        own = x[hoods.members_of(i)].numpy()
+        own = own - own.mean(0) if intercept else own
+        # The members less the trace of the hat matrix.
+        inverse = np.linalg.pinv(own.T @ own + ridge * np.eye(6), rcond=1e-10, hermitian=True)
+        left.append(len(own) - intercept - np.trace(own @ inverse @ own.T))
+    expected = np.array(left) < 1 - 1e-6
+    assert 0 < expected.sum() < len(hoods)
+    np.testing.assert_array_equal(witnesses.saturated(), expected)
+    np.testing.assert_array_equal(witnesses.saturated(torch.tensor([3, 1])), expected[[3, 1]])
+
+
+def test_means_are_never_saturated(generator):
+    x, f, hoods = random_problem(generator)
+    assert not pl.ConstantFamily().best_response(x, f, hoods).saturated().any()
+    assert not pl.TreeFamily().best_response(x, f, hoods).saturated().any()
+
+
+def test_a_fit_in_standardized_features_is_saturated_in_their_units(generator):
+    from pellucid.predictions import ScaledLinearFamily
+
+    x, f, hoods = random_problem(generator)
+    scale = torch.tensor([1.0, 1e3, 1e-3, 10.0], dtype=torch.float64)
+    family = ScaledLinearFamily(mean=np.zeros(4), deviation=scale.numpy(), ridge=0.3)
+    expected = pl.LinearFamily(ridge=0.3).best_response(x, f, hoods).saturated()
+    assert 0 < expected.sum() < len(hoods)
+    np.testing.assert_array_equal(family.best_response(x * scale, f, hoods).saturated(), expected)

@@ -153,5 +153,10 @@ class ChosenWitnesses(Witnesses):
                 result[rows] = candidate.evaluate(which[rows], x[rows]).double()
         return result
 
+    def saturated(self, which: Tensor | None = None) -> Tensor:
+        choice = self.choice if which is None else self.choice[which]
+        every = torch.stack([candidate.saturated(which) for candidate in self.candidates])
+        return every.gather(0, choice[None])[0]
+
     def witness(self, i: int, **common: Any) -> Witness:
         return self.candidates[int(self.choice[i])].witness(i, **common)

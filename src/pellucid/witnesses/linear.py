@@ -15,6 +15,7 @@ from pellucid._threads import run_chunks
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
+from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 # Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
@@ -59,7 +60,15 @@ class LinearFamily(WitnessFamily):
         if not self.ridge:
             _warn_of_small(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
-        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters, residuals=residuals)
+        return LinearWitnesses(
+            x=x,
+            f=f.detach(),
+            hoods=hoods,
+            theta=parameters,
+            residuals=residuals,
+            penalty=self.ridge,
+            intercept=self.intercept,
+        )
 
 
 @final
@@ -84,6 +93,10 @@ class LinearWitnesses(Witnesses):
     """(n, 1 + P, K): the intercept, then a coefficient for each feature; for constants the intercept alone."""
     residuals: Tensor | None = field(default=None, repr=False)
     """(n,) mean squared residual on each neighborhood, where the fit gave it."""
+    penalty: Tensor | float = field(default=0.0, repr=False)
+    """(P,) of the square of each coefficient, or one for all: the ridge of the fit."""
+    intercept: bool = field(default=True, repr=False)
+    """Whether the fit was free to choose it."""
 
     @property
     def parameters(self) -> Tensor:
@@ -138,6 +151,12 @@ class LinearWitnesses(Witnesses):
         if f is None and deviation is squared_error and self.residuals is not None:
             return self.residuals.to(self.f)
         return super().deviations(deviation, f)
+
+    def saturated(self, which: Tensor | None = None) -> Tensor:
+        # Members that are no more than the coefficients leave less than one degree of freedom. Until there is one, the
+        # error at a further point grows with every member, so that a fit of fewer cannot vouch for it.
+        hoods = self.hoods if which is None else self.hoods.select(which)
+        return freedom_left(self._read(self.x), hoods, self.penalty, self.intercept) < 1 - 1e-6
 
     def witness(self, i: int, **common: Any) -> LinearWitness:
         return LinearWitness(coefficients=self.coefficients[i].cpu(), intercept=self.intercepts[i].cpu(), **common)
