@@ -42,7 +42,11 @@ class BaseNeighborhoods(ABC):
 
     @abstractmethod
     def sum(self, v: Tensor) -> Tensor:
-        """S v: the sum of v (N x ...) over each neighborhood (n x ...). Differentiable."""
+        """S v: the sum of v (N x ...) over each neighborhood (n x ...). Differentiable.
+
+        Sums have the type of v, but for types that could not hold them: those of whole numbers come in int64, those
+        of float16 and bfloat16 in float32. The same holds for `spread`, `sum_members` and `spread_members`.
+        """
 
     @abstractmethod
     def spread(self, u: Tensor) -> Tensor:
@@ -100,11 +104,13 @@ class BaseNeighborhoods(ABC):
     def sum_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over each neighborhood (n x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
+        w = _summable(w)
         return w.new_zeros(len(self), *w.shape[1:]).index_add(0, self.rows, w)
 
     def spread_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over the entries of each point (N x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
+        w = _summable(w)
         return w.new_zeros(self.n_points, *w.shape[1:]).index_add(0, self.members, w)
 
     def _require_rows(self, values: Tensor, count: int, what: str) -> None:
@@ -182,6 +188,13 @@ class Neighborhoods(BaseNeighborhoods):
                 "remove the repetition, e.g. with `torch.unique`."
             )
 
+    @classmethod
+    def checked(cls, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> Neighborhoods:
+        """Neighborhoods from parts that are known to be right: nothing is checked again."""
+        result = cls.__new__(cls)
+        result._members, result.offsets, result.centers, result.n_points = members, offsets, centers, n_points
+        return result
+
     @property
     def members(self) -> Tensor:
         return self._members
@@ -200,10 +213,7 @@ class Neighborhoods(BaseNeighborhoods):
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         shift = torch.repeat_interleave(self.offsets[chosen] - offsets[:-1], sizes)
         entries = torch.arange(int(offsets[-1]), device=self.device) + shift
-        result = Neighborhoods.__new__(Neighborhoods)  # no checks: the parts have passed them
-        result._members, result.offsets = self._members[entries], offsets
-        result.centers, result.n_points = self.centers[chosen], self.n_points
-        return result
+        return Neighborhoods.checked(self._members[entries], offsets, self.centers[chosen], self.n_points)
 
 
 @final
@@ -273,16 +283,25 @@ class Windows(BaseNeighborhoods):
         return Windows(self.lower[chosen], self.upper[chosen], self.centers[chosen], self.n_points)
 
 
+def _summable(values: Tensor) -> Tensor:
+    """Values in a type that holds their sums: whole numbers as int64, floats of less than 32 bits as float32."""
+    if not values.is_floating_point():
+        return values.long()
+    return values.float() if values.dtype.itemsize < 4 else values
+
+
 def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64.
+    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64 (int64 for whole numbers).
 
     Running sums start anew, forwards and backwards, in every block as long as the longest range. A range that
     reaches into two blocks is then a tail plus a head: nothing is subtracted, so one huge value spoils only
     the ranges that hold it. Only short ranges inside a block are differences.
     """
+    v = _summable(v)
     width = max(int((upper - lower).max()), 1)
     blocks = -(-len(v) // width)
-    values = torch.zeros(blocks * width, *v.shape[1:], dtype=torch.float64, device=v.device)
+    exact = torch.float64 if v.is_floating_point() else torch.int64
+    values = torch.zeros(blocks * width, *v.shape[1:], dtype=exact, device=v.device)
     values[: len(v)] = v
     grid = values.reshape(blocks, width, *v.shape[1:])
     heads = grid.cumsum(1).flatten(0, 1)
@@ -290,10 +309,10 @@ def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     last = (upper - 1).clamp(min=0)
     inside = lower // width == last // width
     # A range that starts a block is a head by itself; an empty one is nothing.
-    result = heads[last] + torch.where(_column(inside, v), 0.0, tails[lower.clamp(max=len(values) - 1)])
+    result = heads[last] + torch.where(_column(inside, v), 0, tails[lower.clamp(max=len(values) - 1)])
     short = (inside & (lower % width > 0)).nonzero().flatten()
     result = result.index_add(0, short, -heads[lower[short] - 1])
-    return torch.where(_column(upper > lower, v), result, 0.0).to(v.dtype)
+    return torch.where(_column(upper > lower, v), result, 0).to(v.dtype)
 
 
 def _column(mask: Tensor, like: Tensor) -> Tensor:
