@@ -110,6 +110,12 @@ def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tupl
     """
     neighborhoods(hoods)
     x, f = tensor(x, "x"), tensor(f, name)
+    if torch._C._functorch.is_functorch_wrapped_tensor(f):
+        raise InputError(
+            f"`{name}` must be plain numbers: witnesses are fitted to them. Got a tensor inside of a transformation of "
+            "torch.func (grad, vmap, ...), which has none; call the game outside of it, and use `backward` or "
+            "`torch.autograd.grad`."
+        )
     if x.device != f.device or f.device != hoods.device:
         raise InputError(
             f"`x`, `{name}` and `hoods` must be on one device. Got {x.device}, {f.device} and {hoods.device}; "
@@ -138,6 +144,18 @@ def neighborhoods(hoods: Any) -> None:
         raise InputError(
             f"`hoods` must be neighborhoods. Got {type(hoods).__name__}; make them with `windows`, `nearest`, "
             "`within`, `from_lists` or `from_pairs`, and mind the order of arguments: (f, x, hoods)."
+        )
+
+
+def one_process(owner: str, what: str) -> None:
+    """Refuse to play where several processes train together and each would keep a state of its own."""
+    from torch import distributed
+
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        raise InputError(
+            f"A {owner} must be played in one process, since {what} in each. Got a process group of "
+            f"{distributed.get_world_size()}; play a SymmetricGame or an AsymmetricGame on the neighborhoods of each "
+            "process's batch, or train in one process."
         )
 
 

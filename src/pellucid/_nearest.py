@@ -25,7 +25,7 @@ _PROBES = 4  # batches of queries that are tried to tell how much of a tree must
 
 
 def nearest_rows(x: Array, k: int, queries: Array | None, threads: int) -> Indices:
-    """The k rows of x (N x P) nearest to each query (Q x P), nearest first and the lowest index among equally near ones.
+    """(Q, k) the rows of x (N x P) nearest to each query (Q x P), nearest first, among equally near ones the lowest.
 
     Without queries each row of x is one, and comes first in its own neighborhood.
     """
@@ -127,8 +127,8 @@ class Tree:
             return distances, ids
 
         def walk(begin: int, end: int) -> int:
-            read: int = kernel.nearest_range(*self._nodes, queries, own, distances, ids, begin, end)
-            return read
+            arguments: Any = (*self._nodes, queries, own, distances, ids, begin, end)
+            return int(kernel.nearest_range(*arguments))
 
         if self._walking_pays(walk, len(queries)):
             run_chunks(walk, np.arange(len(queries) + 1), threads, grain=kernel.BATCH)
@@ -171,9 +171,8 @@ def _levels(n: int) -> int:
     return max(0, (n - 1).bit_length() - (kernel.LEAF - 1).bit_length())
 
 
-def _put_back(order: Indices, *tables: NDArray[Any]) -> Any:
+def _put_back(order: Indices, distances: Array, ids: Indices) -> tuple[Array, Indices]:
     """Rows that were computed in this order, where they belong."""
-    result = tuple(np.empty_like(table) for table in tables)
-    for own, table in zip(result, tables, strict=True):
-        own[order] = table
+    result = np.empty_like(distances), np.empty_like(ids)
+    result[0][order], result[1][order] = distances, ids
     return result

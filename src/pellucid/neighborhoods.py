@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ class BaseNeighborhoods(ABC):
     n_points: int
     centers: Tensor
     offsets: Tensor
+    _parts: ClassVar[tuple[str, ...]]
+    """The arguments that make one. They are what is saved; all else is derived."""
 
     @property
     @abstractmethod
@@ -63,6 +65,12 @@ class BaseNeighborhoods(ABC):
         moved.__dict__ = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         moved.n_points = self.n_points
         return moved
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._parts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # with all checks: a file may hold anything
 
     def __len__(self) -> int:
         return len(self.centers)
@@ -160,6 +168,8 @@ class Neighborhoods(BaseNeighborhoods):
     n_points : the number of points N.
     """
 
+    _parts = ("members", "offsets", "centers", "n_points")
+
     def __init__(self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> None:
         self._members = _checks.indices(members, "members")
         self.offsets = _checks.indices(offsets, "offsets")
@@ -229,6 +239,8 @@ class Windows(BaseNeighborhoods):
     centers : (n,) the point that each neighborhood belongs to.
     n_points : the number of points N.
     """
+
+    _parts = ("lower", "upper", "centers", "n_points")
 
     def __init__(self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int) -> None:
         self.lower = _checks.indices(lower, "lower")
@@ -318,3 +330,7 @@ def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 def _column(mask: Tensor, like: Tensor) -> Tensor:
     """A mask (L,) that broadcasts against a tensor (L x ...)."""
     return mask.reshape(-1, *[1] * (like.ndim - 1))
+
+
+# `torch.load` reads saved neighborhoods without `weights_only=False`: they are numbers, and are checked when read.
+torch.serialization.add_safe_globals([Neighborhoods, Windows])

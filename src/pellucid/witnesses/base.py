@@ -160,8 +160,8 @@ class Witnesses(ABC):
         _checks.in_range(which, len(self), "witness", "neighborhoods")
         if x.shape != (len(which), self.x.shape[1]):
             raise InputError(
-                f"`x` must hold a point with {self.x.shape[1]} features for each of the {len(which)} witnesses that are "
-                f"asked. Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
+                f"`x` must hold one point with {self.x.shape[1]} features for each of the {len(which)} witnesses asked. "
+                f"Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
             )
         return which, x
 
