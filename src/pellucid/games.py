@@ -21,7 +21,6 @@ from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
 
-
 _DRIFT = "its multipliers would ascend by themselves"
 
 

@@ -160,7 +160,7 @@ class Witnesses(ABC):
         _checks.in_range(which, len(self), "witness", "neighborhoods")
         if x.shape != (len(which), self.x.shape[1]):
             raise InputError(
-                f"`x` must hold one point with {self.x.shape[1]} features for each of the {len(which)} witnesses asked. "
+                f"`x` must hold one point with {self.x.shape[1]} features for each of {len(which)} witnesses. "
                 f"Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
             )
         return which, x
