@@ -1,5 +1,6 @@
 """Pellucid trains predictors that behave, around every point, like a simple function that a person can read."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"pellucid.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+if "torch" in sys.modules:  # it must know the neighborhoods that `torch.load` may read
+    import_module("pellucid.neighborhoods")
 
 
 def __dir__() -> list[str]:

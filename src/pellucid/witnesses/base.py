@@ -156,7 +156,21 @@ class Witnesses(ABC):
 
     @abstractmethod
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
-        """Value (L, K) of witness which[l] at x[l], for which (L,) and x (L, P)."""
+        """Value (L, K) of witness which[l] at x[l], for which (L,) and x (L, P).
+
+        Start with `which, x = self._asked(which, x)`, which refuses witnesses and features that there are not.
+        """
+
+    def _asked(self, which: Any, x: Any) -> tuple[Tensor, Tensor]:
+        """Witnesses (L,) and points (L, P) to evaluate them at, checked against each other."""
+        which, x = _checks.indices(which, "which").to(self.f.device), _checks.tensor(x, "x").to(self.f.device)
+        _checks.in_range(which, len(self), "witness", "neighborhoods")
+        if x.shape != (len(which), self.x.shape[1]):
+            raise InputError(
+                f"`x` must hold one point with {self.x.shape[1]} features for each of {len(which)} witnesses. "
+                f"Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
+            )
+        return which, x
 
     @abstractmethod
     def witness(self, i: int, **common: Any) -> Witness:

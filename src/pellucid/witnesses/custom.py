@@ -60,6 +60,7 @@ class FunctionWitnesses(Witnesses):
         return self.functions
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
         order = torch.argsort(which, stable=True)
         values, counts = torch.unique_consecutive(which[order], return_counts=True)
@@ -146,6 +147,7 @@ class ChosenWitnesses(Witnesses):
         return [candidate.parameters for candidate in self.candidates]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
         for k, candidate in enumerate(self.candidates):
             rows = self.choice[which] == k

@@ -114,6 +114,7 @@ class LinearWitnesses(Witnesses):
         return self.theta[:, 1:]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result, x = self.intercepts[which], self._read(x)
         step = max(1, _BATCH // self.theta[0].numel())
         for start in range(0, len(which), step):
