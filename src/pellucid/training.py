@@ -202,15 +202,17 @@ class _Best(Callback):
     def on_load_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
         states = checkpoint["callbacks"]
         if self.state_key in states:
-            self.score, self.waited, self.ended = (states[self.state_key][name] for name in ("score", "waited", "ended"))
+            self.score, self.waited, self.ended = (
+                states[self.state_key][name] for name in ("score", "waited", "ended")
+            )
         else:  # written by Pellucid 0.1, which left this to callbacks of Lightning
             old = {name.partition("{")[0]: state for name, state in states.items()}
             score, self.waited = old["ModelCheckpoint"]["best_model_score"], old["EarlyStopping"]["wait_count"]
             self.score, self.ended = None if score is None else float(score), self.waited >= self.patience
         if self.score is not None and not (self.path.exists() or self.result.exists()):
             raise InputError(
-                f"The folder of a run must be whole. Got {self.path.parent} without {self.path.name}, the best epoch so "
-                "far; copy or move all of its files, or start anew in another folder."
+                f"The folder of a run must be whole. Got {self.path.parent} without {self.path.name}, the best epoch "
+                "so far; copy or move all of its files, or start anew in another folder."
             )
 
 

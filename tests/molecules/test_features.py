@@ -17,8 +17,8 @@ ODD = [
     "F[P-](F)(F)(F)(F)F", "FS(F)(F)(F)(F)F", "FI(F)(F)(F)(F)(F)F", "[NH3]->[Cu+2]<-[NH3]", "C$C", "C~C",
     "N[Pt@SP1](N)(Cl)Cl", "N[Co@OH12](Cl)(Br)(F)(I)O", "C[P@TB1](F)(Cl)(Br)I", "N[C@@H](C)C(=O)O", "C[C@H](F)Cl",
     "F/C=C/F", r"F/C=C\F", "C/C=C/C=C/C", "C1=CC=CC=CC=C1", "c1ccccc1", "[nH]1cccc1", "C#N", "[CH3]", "[CH2]", "[C]",
-    "[CH3+]", "[CH3-]", "[NH4+]", "[SiH4]", "B1OB1", "[Al+3]", "[Zn]", "[Kr]", "[Rb+]", "OCl(=O)(=O)=O", "[N+](=O)([O-])c1ccccc1",
-    "[Na+].[Cl-]", "C[N+]#[C-]", "[Ti+4]", "[V+5]",
+    "[CH3+]", "[CH3-]", "[NH4+]", "[SiH4]", "B1OB1", "[Al+3]", "[Zn]", "[Kr]", "[Rb+]", "OCl(=O)(=O)=O",
+    "[N+](=O)([O-])c1ccccc1", "[Na+].[Cl-]", "C[N+]#[C-]", "[Ti+4]", "[V+5]",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from rdkit import Chem
 from torch import nn
 
 from pellucid import InputError
-from pellucid.molecules import GraphNetwork, Graphs, outputs_of
+from pellucid.molecules import GraphNetwork, Graphs, Morgan, outputs_of
 
 SMILES = ["CCO", "c1ccccc1C", "CC(=O)Nc1ccc(O)cc1", "C", "OC(=O)c1ccccc1"]
 
@@ -140,6 +140,14 @@ def test_predicting_leaves_the_mode_as_it_was():
     graphs = Graphs(SMILES)
     assert torch.equal(outputs_of(network, graphs), outputs_of(network, graphs))
     assert network.training
+
+
+@pytest.mark.parametrize("read", [Graphs, Morgan()])
+def test_texts_that_are_no_smiles_are_told(read):
+    with pytest.raises(InputError, match=r"must be valid. Got 'C\(' \(not a valid SMILES\); clean them with `prepare`"):
+        read(["CC", "C("])
+    with pytest.raises(InputError, match=r"Got 'CC O' \(white space inside, so that only 'CC' would be read"):
+        read(["CC", "CC O"])
 
 
 def test_molecules_that_are_not_there_are_told():

@@ -75,7 +75,7 @@ class BondKind(NamedTuple):
         return cls(int(bond.GetBondType()), bond.GetIsConjugated(), bond.IsInRing(), int(bond.GetStereo()))
 
     def features(self) -> list[float]:
-        """(BOND_FEATURES,) a 0, the type, then 1 if it is conjugated and 1 if it is in a ring, and its stereochemistry."""
+        """(BOND_FEATURES,) a 0, the type, 1 if it is conjugated, 1 if it is in a ring, and its stereochemistry."""
         types = _one_hot(self.type, _BOND_TYPES)[:-1]
         return [0.0, *types, float(self.conjugated), float(self.in_ring), *_one_hot(self.stereo, _STEREO)]
 

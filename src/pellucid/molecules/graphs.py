@@ -9,12 +9,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 import torch
-from rdkit import Chem
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
 from pellucid.molecules._parallel import in_chunks
+from pellucid.molecules._smiles import molecule_of
 from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES, AtomKind, BondKind
 
 # Molecules that one task of a worker handles.
@@ -117,9 +116,7 @@ def _pack(smiles: Sequence[str]) -> _Packed:
     bond_numbers: dict[BondKind, int] = {}
     atom_counts, bond_counts = [], []
     for text in smiles:
-        molecule = Chem.MolFromSmiles(text)
-        if molecule is None:
-            raise InputError(f"Every SMILES must be valid. Got {text!r}; clean them with `prepare`.")
+        molecule = molecule_of(text)
         atoms += [atom_numbers.setdefault(AtomKind.of(atom), len(atom_numbers)) for atom in molecule.GetAtoms()]
         bonds += [bond_numbers.setdefault(BondKind.of(bond), len(bond_numbers)) for bond in molecule.GetBonds()]
         ends += [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
