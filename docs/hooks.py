@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ("any_model", "molecules")
-BENCHMARKS = {"core": "The core", "molecules": "Molecules"}
+BENCHMARKS = {"core": "The core", "molecules": "Molecules", "startup": "Starting up"}
 _INCLUDED = re.compile(r"<!-- include: (.+?) -->")
 _OPTIONS = re.compile(r"<!-- options: (.+?) -->")
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)#]+\.(?:png|svg))\)")
