@@ -27,10 +27,12 @@ def run(
     curve=None,
     progress=False,
     device="cpu",
+    dropout=0.0,
 ):
     """Train a small network on ten batches an epoch; raise KeyboardInterrupt before batch number `stop`."""
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 1))
+    torch.seed()  # nothing may depend on what was drawn before
     steps = validations = 0
     done = 0
     if curve is not None and resume and (folder / "last.ckpt").exists():
@@ -83,6 +85,37 @@ def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, stop, validated
     assert torch.equal(resumed, weights)
     assert later == history
     assert steps == 30 - (stop - 1)
+
+
+@pytest.mark.parametrize("stop", [5, 12, 25])
+def test_dropout_is_drawn_as_if_there_had_been_no_interruption(tmp_path, stop):
+    weights, history, _ = run(dropout=0.5)
+    assert not torch.equal(weights, run()[0])
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, stop=stop, dropout=0.5)
+    resumed, later, _ = run(tmp_path, resume=True, dropout=0.5)
+    assert torch.equal(resumed, weights)
+    assert later == history
+    other, _, _ = run(dropout=0.5, seed=4)
+    assert not torch.equal(other, weights)
+
+
+def test_training_leaves_the_random_numbers_of_others_alone():
+    network = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 1))
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    train(
+        network,
+        lambda batch: {"loss": (network(batch[0]) - batch[1]).square().mean()},
+        Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=0),
+        None,
+        epochs=1,
+        learning_rate=0.01,
+        patience=1,
+        identity={},
+        progress=False,
+    )
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path):

@@ -220,7 +220,7 @@ def digest(items: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(own)).hexdigest()
 
 
-def tested_alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool | None:
+def same_test(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool | None:
     """Whether two summaries are of runs that were tested on the same data; None where earlier versions wrote one."""
     digests = [summary["data"].get("test_digest") for summary in (first, second)]
     return None if None in digests else digests[0] == digests[1]

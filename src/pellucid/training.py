@@ -157,6 +157,10 @@ class _Keeper(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.batches.load_state_dict(state)
 
+    def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        # What a network draws by itself, such as dropout, depends on the seed and the step alone, too.
+        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step)
+
     def save(self, trainer: lightning.Trainer) -> None:
         _save(trainer, self.path)
         self.written = time.monotonic()
@@ -385,7 +389,8 @@ def _run(
     if checkpoint is not None:
         _load(checkpoint)
     try:
-        trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
+        with torch.random.fork_rng(devices=[]):  # see `_Keeper`
+            trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit:
         raise KeyboardInterrupt from None
     finally:

@@ -35,7 +35,7 @@ def compare(
     named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
              for name in summary["models"]}  # fmt: skip
     if data is None:
-        alike = runs.tested_alike(a, b)
+        alike = runs.same_test(a, b)
         if alike is None:
             warn(
                 "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of "
