@@ -40,7 +40,7 @@ class _Commands(TyperGroup):
 
 
 # What comes with which extra of the package.
-_EXTRAS = {"rdkit": "molecules", "chemprop": "molecules", "joblib": "molecules", "matplotlib": "plot"}
+_EXTRAS = {"rdkit": "molecules", "joblib": "molecules", "matplotlib": "plot"}
 
 
 def _leave(message: str, code: int) -> NoReturn:

@@ -12,7 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.series._arrow import floats
 from pellucid.series.recordings import Recordings, columns_of, default_names, names_of, tables_of
+from pellucid.tables import number_of
 
 _TABLES = (".parquet", ".pq")
 _ARRAYS = (".npz", ".npy")
@@ -95,7 +97,7 @@ def _read_parquet(file: Path) -> tuple[Any, int]:
 
 def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]:
     """A table of a text file, and the line of its first row."""
-    from pyarrow import ArrowException, BufferReader
+    from pyarrow import ArrowException, BufferReader, string
     from pyarrow import csv as arrow
 
     head = _head(file, decimal)
@@ -105,13 +107,22 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]
         raise InputError(f"{file.name} must have rows of numbers. Got a line of names only; add the rows.")
     if head.separator == " ":
         body = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", body))
-    try:
-        table = arrow.read_csv(
+
+    def parse(types: dict[str, Any]) -> Any:
+        return arrow.read_csv(
             BufferReader(body.encode()),
             arrow.ReadOptions(column_names=names or default_names(len(head.cells)), use_threads=False),
             arrow.ParseOptions(delimiter="\t" if head.separator == " " else head.separator, ignore_empty_lines=False),
-            arrow.ConvertOptions(decimal_point=decimal, strings_can_be_null=True, null_values=_null_values()),
+            arrow.ConvertOptions(
+                decimal_point=decimal, strings_can_be_null=True, null_values=_null_values(), column_types=types
+            ),
         )
+
+    try:
+        table = parse({})
+        if "0x" in body or "0X" in body:  # Arrow takes 0x10 for 16
+            texts = parse(dict.fromkeys(table.column_names, string()))
+            table = parse({name: string() for name in texts.column_names if _hexadecimal(texts.column(name))})
     except ArrowException as error:
         ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         got = f"a file that cannot be read: {error}"
@@ -202,12 +213,13 @@ def _null_values() -> list[str]:
     return sorted({form for name in _MISSING for form in (name, name.upper(), name.capitalize())} | {"NaN", "#N/A"})
 
 
+def _hexadecimal(column: Any) -> bool:
+    """Whether a column of texts has a hexadecimal number in it."""
+    return any(re.fullmatch(r"\s*[+-]?0[xX][0-9a-fA-F]+\s*", cell) for cell in column.to_pylist() if cell)
+
+
 def _is_number(cell: str, decimal: str = ".") -> bool:
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
+    return number_of(cell.strip().replace(decimal, ".")) is not None
 
 
 def numbers_of(column: Any, name: str, source: str, first_row: int) -> np.ndarray:
@@ -221,7 +233,7 @@ def numbers_of(column: Any, name: str, source: str, first_row: int) -> np.ndarra
             f"{row + first_row} ({column.null_count} such in all); fill the gap, or split the recording there."
         )
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
-        values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+        values = floats(column)
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise InputError(
