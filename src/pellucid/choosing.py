@@ -67,10 +67,9 @@ class Choice:
             "neighborhoods": len(self.used),
             "set_aside": 0 if self.others is None else len(self.others),
             "candidates": [
-                {"neighbors": c.neighbors, "ridge": c.ridge, "explained": None if math.isnan(c.explained) else c.explained}
-                for c in self.candidates
+                {**c._asdict(), "explained": None if math.isnan(c.explained) else c.explained} for c in self.candidates
             ],
-        }  # fmt: skip
+        }
 
 
 def choose(
@@ -94,8 +93,9 @@ def choose(
     is explained of each neighborhood's *own* variance rises with k almost whatever the model does, for there is more
     of it, while the law of a large neighborhood becomes a worse account of what happens near its center.
 
-    Of the candidates whose error is at most 2 % larger than the smallest, the one with the fewest neighbors is chosen,
-    which is the most local one, and of these the one with the largest ridge, whose coefficients are the steadiest.
+    Chosen are the fewest neighbors, which are the most local, that with some ridge come within 2 % of the smallest
+    error; and then the largest ridge, whose coefficients are the steadiest, that comes within 2 % of the smallest error
+    of so many neighbors.
 
     A random half of the neighborhoods chooses, at most 500 (fewer with very many features); the rest, `Choice.others`,
     has had no part in it and is there to judge the choice by. Of fewer than 20 all choose, and `others` is None.
@@ -141,7 +141,8 @@ def choose(
     alone = near.sum(f.double())[near.rows] - f[near.members].double()
     total = (f[near.members].double() - alone / (near.sizes - 1)[near.rows, None]).square().sum(0)  # (K,)
     candidates = []
-    for count in counts or [None]:
+    options: list[int | None] = [*counts] if counts else [None]
+    for count in options:
         part = chosen if count is None else prefix(chosen, count)
         settings = [None] if family is not None else list(ridges)
         for ridge, missed in zip(settings, _missed(f, x, part, compared, ridges, family), strict=True):
@@ -179,11 +180,20 @@ def _counts(neighbors: Sequence[int] | None, sizes: Tensor) -> list[int] | None:
 
 
 def _best(candidates: Sequence[Candidate]) -> Candidate:
-    errors = np.array([1 - c.explained for c in candidates])
-    errors = np.where(np.isnan(errors), 0.0, errors)
+    """The fewest neighbors, and then the largest ridge, that are as good as the best; see `choose`."""
+    near = _good(candidates)
+    fewest = min(candidate.neighbors or 0 for candidate in near)
+    return max(
+        _good([candidate for candidate in candidates if (candidate.neighbors or 0) == fewest]),
+        key=lambda candidate: candidate.ridge or 0.0,
+    )
+
+
+def _good(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those whose error is hardly larger than the smallest; all of them where nothing varies."""
+    errors = np.nan_to_num([1 - candidate.explained for candidate in candidates])
     # Where witnesses are exact, rounding is all that tells candidates apart.
-    good = np.flatnonzero(errors <= (1 + _TOLERANCE) * errors.min() + 1e-12)
-    return min((candidates[i] for i in good), key=lambda c: (c.neighbors or 0, -(c.ridge or 0)))
+    return [candidates[i] for i in np.flatnonzero(errors <= (1 + _TOLERANCE) * errors.min() + 1e-12).tolist()]
 
 
 def _missed(

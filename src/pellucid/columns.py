@@ -18,7 +18,14 @@ LEVELS = 8
 _YES, _NO = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([ap]m)?"
-_DAY = rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})|\d{{1,2}}[ -]?{_MONTH}[ -]?\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}"
+_DAY = "|".join(
+    [
+        r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}",
+        r"\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})",
+        rf"\d{{1,2}}[ -]?{_MONTH}[ -]?\d{{2,4}}",
+        rf"{_MONTH} \d{{1,2}},? \d{{4}}",
+    ]
+)
 _DATE = re.compile(rf"({_DAY})([t ]+{_CLOCK})?\s*(z|utc|[+-]\d{{2}}:?\d{{2}})?|{_CLOCK}")
 
 

@@ -20,15 +20,24 @@ from pellucid.columns import Column
 from pellucid.tables import plain
 
 # Words in the names of a time until something happens, and of whether it did: together they are an outcome.
-_TIMES = frozenset(
-    "time times futime survtime survival surv followup lenfol duration tte os pfs dfs rfs efs ttp stime".split()
-)
-_EVENTS = frozenset(
-    "event events status cens censor censored censoring death dead died deceased fstat relapse recurrence failure "
-    "failed mortality survived".split()
+_TIMES = re.compile(r"\w*time|times|surv|survival|followup|lenfol|duration|tte|ttp|os|pfs|dfs|rfs|efs")
+_EVENTS = re.compile(
+    r"events?|f?stat|status|\w*cens|censor(ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|fail(ed|ure)|mortality"
+    r"|survived"
 )
 # Names that are outcomes on their own.
-_OUTCOMES = ("outcome", "outcomes", "survived", "died", "deceased", "death", "event_time", "survival_time", "time_to_event")
+_OUTCOMES = (
+    "outcome",
+    "outcomes",
+    "survived",
+    "died",
+    "deceased",
+    "death",
+    "event_time",
+    "survival_time",
+    "time_to_event",
+)
+OUTCOME = "by its name an outcome"
 # Columns are compared with the truth where there are so many rows, and differ by so much.
 _ROWS, _CLEARLY, _STRONG = 20, 0.1, 0.25
 # From this on a column may be the measured value itself.
@@ -42,13 +51,13 @@ def named_outcomes(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     ----------
     columns : the cells of each column, blanks left out.
     """
-    words = {name: set(re.split(r"[_.\s]+", plain(name))) for name in columns}
-    events = [name for name, own in words.items() if own & _EVENTS and len({*columns[name]}) == 2]
-    times = [name for name, own in words.items() if own & _TIMES and name not in events]
-    reasons = {name: "by its name an outcome" for name in columns if plain(name) in _OUTCOMES}
+    words = {name: re.split(r"[_.\s]+", plain(name)) for name in columns}
+    events = [n for n, own in words.items() if any(map(_EVENTS.fullmatch, own)) and len({*columns[n]}) == 2]
+    times = [n for n, own in words.items() if any(map(_TIMES.fullmatch, own)) and n not in events]
+    reasons = {name: OUTCOME for name in columns if plain(name) in _OUTCOMES}
     if events and times:
-        reasons |= {name: f"by its name an outcome, with {times[0]!r}" for name in events}
-        reasons |= {name: f"by its name an outcome, with {events[0]!r}" for name in times}
+        reasons |= dict.fromkeys(events, f"{OUTCOME}, with {times[0]!r}")
+        reasons |= dict.fromkeys(times, f"{OUTCOME}, with {events[0]!r}")
     return {name: f"{why}: keep it with `features=` if the model read it" for name, why in reasons.items()}
 
 

@@ -15,14 +15,14 @@ from pellucid.builders import from_lists, nearest
 from pellucid.columns import Column, read_column
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
-from pellucid.outcomes import alike, revealing
+from pellucid.outcomes import OUTCOME, alike, revealing
 from pellucid.tables import Table, read_table, require_column, value_of
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
 # Fewer rows have no neighborhoods to speak of.
 _FEWEST = 3
-# Rows that a message lists.
-_LISTED = 5
+# Rows and columns that a message lists.
+_LISTED, _COLUMNS = 5, 20
 
 
 @final
@@ -73,10 +73,13 @@ class Predictions:
         if not self.named and self.smiles is None:
             lines.append("  they must be what the model read: if not, name those that are with `features=`")
         lines += [f"  {name}: {note}" for name, note in self.notes]
-        lines += [f"left out: {name} ({why})" for name, why in self.left_out]
+        if self.left_out:
+            listed = [f"  {name}: {why}" for name, why in self.left_out[:_COLUMNS]]
+            more = len(self.left_out) - _COLUMNS
+            lines += ["columns left out:", *listed, *([f"  and {more} more"] if more > 0 else [])]
         if self.skipped:
-            listed = "; ".join(f"row {row}: {why}" for row, why in self.skipped[:_LISTED])
-            lines.append(f"rows left out: {len(self.skipped)} ({listed}{'; ...' if self.skipped[_LISTED:] else ''})")
+            skips = "; ".join(f"row {row}: {why}" for row, why in self.skipped[:_LISTED])
+            lines.append(f"rows left out: {len(self.skipped)} ({skips}{'; ...' if self.skipped[_LISTED:] else ''})")
         return "\n".join(lines)
 
     def errors(self) -> dict[str, float]:
@@ -191,14 +194,14 @@ def read_predictions(
         raise InputError(f"`blanks` must be 'fill' or 'drop'. Got {blanks!r}.")
     table = read_table(path)
     source = Path(path).name
-    for option, names in {
+    for option, asked_for in {
         "prediction": prediction,
         "features": features,
         "truth": [truth] if truth is not None else [],
         "groups": [groups] if groups is not None else [],
         "smiles": [smiles] if smiles is not None else [],
     }.items():
-        for name in names:
+        for name in asked_for:
             require_column(name, table.header, source, f"`{option}=`")
     outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
@@ -231,22 +234,27 @@ def read_predictions(
         )
     rows = tuple(table.numbers[i] for i in kept)
     columns: list[Column] = []
+    outcome = False  # whether it is clear which column was to be predicted
     if smiles is None:
         columns = [
             read_column(name, [table.column(name)[i] for i in kept], rows, table.comma, source) for name in chosen
         ]
         if not asked:
-            columns, outcomes = _without_outcomes(columns, f[kept], _measured(table, truth, left_out, kept))
+            measured = _measured(table, truth, left_out, kept)
+            outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in left_out)
+            columns, outcomes = _without_outcomes(columns, f[kept], measured)
             left_out += outcomes
             if not columns:
                 _roles.find_smiles(source, left_out)
+    names = tuple(feature for column in columns for feature in column.features)
+    x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
     texts = tuple(molecules[i] for i in kept) if molecules else None
     return Predictions(
         source=source,
         outputs=tuple(outputs),
         f=f[kept],
-        features=tuple(feature for column in columns for feature in column.features) if texts is None else _molecule_features.bit_names(),
-        x=np.concatenate([column.values for column in columns], axis=1) if texts is None else _molecule_features.fingerprints(texts),
+        features=names if texts is None else _molecule_features.bit_names(),
+        x=x if texts is None else _molecule_features.fingerprints(texts),
         rows=rows,
         truth=None if known is None else known[kept],
         truth_name=truth,
@@ -255,7 +263,7 @@ def read_predictions(
         named=bool(asked),
         notes=tuple((column.name, column.note) for column in columns if column.note),
         categories=_ranges(columns),
-        alike=() if asked else tuple(alike(columns, f[kept]).items()),
+        alike=() if asked or outcome else tuple(alike(columns, f[kept]).items()),
         left_out=tuple(left_out),
         skipped=tuple((table.numbers[i], why) for i, why in sorted(skipped.items())),
     )

@@ -52,9 +52,9 @@ def chosen(choice: Choice) -> str:
     among = "" if choice.compared is None else f" among the {choice.compared} nearest"
     text = f"chosen by leave-one-out: {_settings(best)} (held-out variance explained{among} {_share(best.explained)}"
     plainest = choice.at(best.neighbors, 0.0)
-    if best.ridge and plainest is not None:
+    if best.ridge and plainest is not None and plainest.explained < best.explained - 0.01:
         text += f"; without a ridge {_share(plainest.explained)}"
-    aside = "" if choice.others is not None else "; the same neighborhoods judge, for there are too few to set some aside"
+    aside = "" if choice.others is not None else ", and judge: too few to set some aside"
     return f"{text}; {len(choice.used)} neighborhoods chose{aside})"
 
 
@@ -223,7 +223,7 @@ def _conditions(given: Predictions, how: How) -> list[tuple[str, str]]:
     facts += [("family", how.family), ("neighborhoods", how.neighborhoods)]
     facts += [] if how.choice is None else [("settings", chosen(how.choice))]
     facts.append(
-        ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.features))
+        ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.columns))
     )
     facts += [("question", text) for text in questions(given)]
     if given.skipped:
@@ -250,13 +250,13 @@ def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[s
     rows = []
     for count in counts:
         cells = [choice.at(count, ridge) for ridge in ridges]
-        shown = [("" if c is None else _share(c.explained), c == choice.best) for c in cells]
+        shown = [("" if c is None else _share(c.explained).replace("-", "\u2212"), c == choice.best) for c in cells]
         rows.append(("all members" if count is None else f"{count} neighbors", shown))
     where = "at all members" if choice.compared is None else f"at the {choice.compared} members nearest to each center"
     about = (
-        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods. Of "
-        "those with an error within 2 % of the smallest, the one with the fewest neighbors and then the largest ridge "
-        "is chosen."
+        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods. "
+        "Chosen are the fewest neighbors that come within 2 % of the smallest error, and then the largest ridge that "
+        "comes within 2 % of the smallest error of these."
     )
     if choice.others is not None:
         about += f" All other numbers for held-out members come from the {len(choice.others)} other neighborhoods."

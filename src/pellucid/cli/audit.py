@@ -133,9 +133,7 @@ def audit(
         raise typer.BadParameter("on fingerprints needs a --ridge: they are more than members.", param_hint="--family")
     hoods, witnesses, choice = _settings(given, kind, neighbors, ridge, depth, threshold)
     judges = None if choice is None else choice.others
-    found = measure(
-        given.f, given.x, hoods, witnesses, features=given.features, outputs=given.outputs, judges=judges
-    )
+    found = measure(given.f, given.x, hoods, witnesses, features=given.features, outputs=given.outputs, judges=judges)
     how = words.How(
         family=str(kind), neighborhoods=_where(given, int(hoods.sizes.max()), threshold), choice=choice, level=level
     )
