@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.tables import value_of
+from pellucid.tables import Table, value_of
 
 LEVELS = 8
 """Levels of a category that are told apart; the rarer ones together are "other"."""
@@ -90,6 +90,32 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
                 f"{cell.strip()[:40]!r} in row {row}: {what}, or choose another column."
             )
     return _category(name, cells, comma)
+
+
+def read_numbers(table: Table, names: Sequence[str], source: str, skipped: dict[int, str] | None) -> np.ndarray:
+    """(rows, names) values; rows with blanks are noted in `skipped`."""
+    result = np.empty((len(table.rows), len(names)))
+    for k, name in enumerate(names):
+        for i, cell in enumerate(table.column(name)):
+            value = value_of(cell, table.comma)
+            if value is None:
+                raise InputError(
+                    f"Column {name!r} of {source} must hold finite numbers. Got {cell.strip()[:40]!r} in row "
+                    f"{table.numbers[i]}; mend it, or choose another column."
+                )
+            if math.isnan(value) and skipped is not None:
+                skipped.setdefault(i, f"{name!r} is blank")
+            result[i, k] = value
+    return result
+
+
+def skip_blanks(table: Table, names: Sequence[str], skipped: dict[int, str]) -> None:
+    """Note the rows with a blank in one of these columns in `skipped`."""
+    for name in names:
+        for i, cell in enumerate(table.column(name)):
+            value = value_of(cell, table.comma)
+            if value is not None and math.isnan(value):
+                skipped.setdefault(i, f"{name!r} is blank")
 
 
 def _number(name: str, cells: Sequence[str], comma: bool) -> Column:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid import _molecule_features, _roles
 from pellucid.builders import from_lists, nearest
-from pellucid.columns import Column, read_column
+from pellucid.columns import Column, read_column, read_numbers, skip_blanks
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.outcomes import OUTCOME, alike, revealing
@@ -214,8 +214,8 @@ def read_predictions(
         smiles = _roles.find_smiles(source, left_out)
         left_out = [(name, why) for name, why in left_out if name != smiles]
     skipped: dict[int, str] = {}
-    f = _numbers(table, outputs, source, skipped)
-    known = None if truth is None else _numbers(table, [truth], source, None)[:, 0]
+    f = read_numbers(table, outputs, source, skipped)
+    known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
     if known is not None and np.isnan(known).all():
         raise InputError(f"`truth=` must hold measured values. Got {truth!r}, which is blank; choose another column.")
     labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
@@ -224,7 +224,7 @@ def read_predictions(
             skipped.setdefault(i, f"{groups!r} is blank")
     molecules = None if smiles is None else _molecule_features.canonical_smiles(table.column(smiles), skipped)
     if blanks == "drop":
-        _skip_blanks(table, chosen, skipped)
+        skip_blanks(table, chosen, skipped)
     kept = [i for i in range(len(table.rows)) if i not in skipped]
     if len(kept) < _FEWEST:
         raise InputError(
@@ -297,28 +297,3 @@ def _ranges(columns: Sequence[Column]) -> tuple[tuple[int, int], ...]:
     ends = np.cumsum([len(column.features) for column in columns]).tolist()
     pairs = zip(columns, ends, strict=True)
     return tuple((end - len(column.features), end) for column, end in pairs if column.levels)
-
-
-def _skip_blanks(table: Table, names: Sequence[str], skipped: dict[int, str]) -> None:
-    for name in names:
-        for i, cell in enumerate(table.column(name)):
-            value = value_of(cell, table.comma)
-            if value is not None and math.isnan(value):
-                skipped.setdefault(i, f"{name!r} is blank")
-
-
-def _numbers(table: Table, names: Sequence[str], source: str, skipped: dict[int, str] | None) -> np.ndarray:
-    """(rows, names) values; rows with blanks are noted in `skipped`."""
-    result = np.empty((len(table.rows), len(names)))
-    for k, name in enumerate(names):
-        for i, cell in enumerate(table.column(name)):
-            value = value_of(cell, table.comma)
-            if value is None:
-                raise InputError(
-                    f"Column {name!r} of {source} must hold finite numbers. Got {cell.strip()[:40]!r} in row "
-                    f"{table.numbers[i]}; mend it, or choose another column."
-                )
-            if math.isnan(value) and skipped is not None:
-                skipped.setdefault(i, f"{name!r} is blank")
-            result[i, k] = value
-    return result
