@@ -340,7 +340,7 @@ def test_the_demo_ends_with_its_report(tmp_path):
 
 def test_help_is_there_for_every_command():
     shown = run("--help").stdout
-    for name in ("audit", "compare", "data", "demo", "explain", "predict", "report", "reproduce", "train"):
+    for name in ("audit", "compare", "data", "demo", "explain", "predict", "report", "train"):
         assert name in shown
         assert "Usage" in run(name, "--help").stdout
     assert run("--version").stdout.startswith("pellucid ")
