@@ -87,11 +87,12 @@ def choose(
     Every candidate (k, ridge) is fitted to the k nearest members of a center but one, for each of the ten nearest
     members in turn (linear witnesses exactly and at once, see `leave_one_out`), and
 
-        1 - sum |f_j - g_(-j)(x_j)|^2 / sum |f_j - mean of the other nearest|^2
+        1 - sum |f_j - g_(-j)(x_j)|^2 / min_k sum |f_j - mean of the k nearest but j|^2
 
-    is its held-out variance explained, a mean over the outputs. The members are the same for every k: the share that
-    is explained of each neighborhood's *own* variance rises with k almost whatever the model does, for there is more
-    of it, while the law of a large neighborhood becomes a worse account of what happens near its center.
+    is its held-out variance explained, a mean over the outputs; 0 is no better than the best constant. The members are
+    the same for every k: the share that is explained of each neighborhood's *own* variance rises with k almost whatever
+    the model does, for there is more of it, while the law of a large neighborhood becomes a worse account of what
+    happens near its center.
 
     Chosen are the fewest neighbors, which are the most local, that with some ridge come within 2 % of the smallest
     error; and then the largest ridge, whose coefficients are the steadiest, that comes within 2 % of the smallest error
@@ -137,13 +138,11 @@ def choose(
     used = torch.sort(order[: min(most, len(order) // 2 if aside else len(order))]).values
     chosen = hoods.select(used.to(hoods.device))
     compared = None if counts is None else min(_COMPARED, counts[0])
-    near = chosen if compared is None else prefix(chosen, compared)
-    alone = near.sum(f.double())[near.rows] - f[near.members].double()
-    total = (f[near.members].double() - alone / (near.sizes - 1)[near.rows, None]).square().sum(0)  # (K,)
-    candidates = []
     options: list[int | None] = [*counts] if counts else [None]
-    for count in options:
-        part = chosen if count is None else prefix(chosen, count)
+    parts = [chosen if count is None else prefix(chosen, count) for count in options]
+    total = torch.stack([_alone(f, part, compared) for part in parts]).amin(0)  # (K,)
+    candidates = []
+    for count, part in zip(options, parts, strict=True):
         settings = [None] if family is not None else list(ridges)
         for ridge, missed in zip(settings, _missed(f, x, part, compared, ridges, family), strict=True):
             share = 1 - float((missed / total)[total > 0].mean())  # NaN where nothing varies
@@ -196,6 +195,19 @@ def _good(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [candidates[i] for i in np.flatnonzero(errors <= (1 + _TOLERANCE) * errors.min() + 1e-12).tolist()]
 
 
+def _counting(hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
+    """(M,) which members count: the nearest ones, or all."""
+    rank = torch.arange(len(hoods.members), device=hoods.device) - hoods.offsets[:-1][hoods.rows]
+    return rank < compared if compared is not None else torch.ones_like(rank, dtype=torch.bool)
+
+
+def _alone(f: Tensor, hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
+    """(K,) squared errors of the mean of the other members, summed over the members that count."""
+    own = f[hoods.members].double()
+    others = (hoods.sum(f.double())[hoods.rows] - own) / (hoods.sizes - 1)[hoods.rows, None]
+    return (own - others)[_counting(hoods, compared)].square().sum(0)
+
+
 def _missed(
     f: Tensor,
     x: Tensor,
@@ -207,20 +219,22 @@ def _missed(
     """For each ridge (K,) squared errors at members left out, summed over the members that count."""
     if family is None:
         values = leave_one_out(x, f, hoods, ridges=ridges)  # (R, M, K)
-        rank = torch.arange(len(hoods.members), device=hoods.device) - hoods.offsets[:-1][hoods.rows]
-        counts = rank < compared if compared is not None else torch.ones_like(rank, dtype=torch.bool)
-        return list((values - f[hoods.members].double())[:, counts].square().sum(1))
+        counting = _counting(hoods, compared)
+        return list((values - f[hoods.members].double())[:, counting].square().sum(1))
     longest = int(hoods.sizes.max()) if compared is None else compared
     missed = torch.zeros(f.shape[1], dtype=torch.float64, device=f.device)
     for place in range(longest):
-        part = hoods.select((hoods.sizes > place).nonzero().flatten())
-        out = part.offsets[:-1] + place
-        kept = torch.ones(len(part.members), dtype=torch.bool, device=part.device)
-        kept[out] = False
-        sizes = part.sizes - 1
-        offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-        rest = Neighborhoods(part.members[kept], offsets, part.centers, part.n_points)
-        left = part.members[out]
+        rest, left = _without(hoods.select((hoods.sizes > place).nonzero().flatten()), place)
         said = family.best_response(x, f, rest).evaluate(torch.arange(len(rest), device=f.device), x[left])
         missed += (said.double() - f[left].double()).square().sum(0)
     return [missed]
+
+
+def _without(hoods: BaseNeighborhoods, place: int) -> tuple[Neighborhoods, Tensor]:
+    """Neighborhoods without their member at this place, and (n,) these members."""
+    out = hoods.offsets[:-1] + place
+    kept = torch.ones(len(hoods.members), dtype=torch.bool, device=hoods.device)
+    kept[out] = False
+    sizes = hoods.sizes - 1
+    offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    return Neighborhoods(hoods.members[kept], offsets, hoods.centers, hoods.n_points), hoods.members[out]

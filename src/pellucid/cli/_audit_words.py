@@ -254,7 +254,8 @@ def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[s
         rows.append(("all members" if count is None else f"{count} neighbors", shown))
     where = "at all members" if choice.compared is None else f"at the {choice.compared} members nearest to each center"
     about = (
-        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods. "
+        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods; 0 is "
+        "no better than the best constant. "
         "Chosen are the fewest neighbors that come within 2 % of the smallest error, and then the largest ridge that "
         "comes within 2 % of the smallest error of these."
     )
