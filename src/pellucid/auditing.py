@@ -22,6 +22,8 @@ from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, hel
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+LITTLE = 0.05
+"""Held-out variance explained below which witnesses are no account of the predictor."""
 
 
 def _mean(scores: Tensor) -> float | None:
@@ -60,6 +62,8 @@ class Audit:
     are: look at `left_out.explained()`, where it is not."""
     witnesses: Witnesses = field(repr=False)
     family: WitnessFamily = field(repr=False)
+    judges: Tensor | None = field(default=None, repr=False)
+    """The neighborhoods that held-out measures and bounds come from; None for all."""
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
@@ -95,7 +99,23 @@ class Audit:
     @cached_property
     def left_out(self) -> HeldOut:
         """What witnesses say of members that they were not fitted to."""
-        return held_out(self.witnesses.f, self.witnesses.x, self.witnesses.hoods, self.family)
+        hoods = self.witnesses.hoods
+        hoods = hoods if self.judges is None else hoods.select(self.judges)
+        return held_out(self.witnesses.f, self.witnesses.x, hoods, self.family)
+
+    def caution(self) -> str:
+        """What must be said where next to nothing is explained at members left out; otherwise nothing.
+
+        Next to nothing is less than 5 % of the variance, or less than a constant explains.
+        """
+        share = _mean(torch.from_numpy(self.left_out.explained()))
+        if share is None or share >= LITTLE:
+            return ""
+        return (
+            f"held-out variance explained is {_share(share)}: at members that it was not fitted to, a witness says "
+            f"{'little more' if share > 0 else 'no more'} than a constant, so do not read witnesses as the predictor's "
+            "laws. Take larger neighborhoods, a ridge, fewer features, or another family"
+        )
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -170,13 +190,13 @@ class Audit:
         summary = self.to_dict(level)
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
+            ("held-out variance explained", _share(summary["explained_left_out"])),
+            ("the same, at members fitted to", _share(summary["explained"])),
             ("neighborhoods", f"{len(self.deviations)}"),
             ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),
             ("deviation, mean", f"{summary['deviation']:.4g}"),
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
-            ("variance explained by witnesses", _share(summary["explained"])),
-            ("the same, at members left out", _share(summary["explained_left_out"])),
             *(
                 (f"bound near a center, {percent(level)}{name}", _score(value, "not known"))
                 for name, value in zip(self._named(), summary["bound"], strict=True)
@@ -185,7 +205,8 @@ class Audit:
             ("generalized AUC, global", _score(summary["auc_global"])),
         ]
         width = max(len(label) for label, _ in rows)
-        return "\n".join(f"{label:<{width}}  {value:>10}" for label, value in rows)
+        lines = [f"{label:<{width}}  {value:>10}" for label, value in rows]
+        return "\n".join([*lines, *([self.caution()] if self.caution() else [])])
 
 
 def audit(
@@ -197,6 +218,7 @@ def audit(
     deviation: Deviation = squared_error,
     features: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    judges: Sequence[int] | Tensor | None = None,
 ) -> Audit:
     """Fit witnesses to finished predictions and report how far they can be trusted.
 
@@ -210,6 +232,8 @@ def audit(
     family : where the witnesses come from.
     deviation : the measure d(f, g) of the deviations.
     features, outputs : names to print witnesses with; by default those of a table's columns.
+    judges : the neighborhoods that held-out measures and bounds come from, by their places; by default all. Where some
+        of them chose the family's settings, take the others: see `pellucid.choosing`.
     """
     features = list(x.columns) if features is None and hasattr(x, "columns") else features
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
@@ -217,6 +241,9 @@ def audit(
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
+    if judges is not None:
+        judges = _checks.indices(judges, "judges")
+        _checks.in_range(judges, len(hoods), "`judges`", "neighborhoods")
     witnesses = family.best_response(x, f, hoods).named(features, outputs)
     spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
     residual = f[hoods.members].double() - witnesses.at_members().double()
@@ -229,4 +256,5 @@ def audit(
         explained=1 - float(residual.square().sum()) / total if total > 0 else math.nan,
         witnesses=witnesses,
         family=family,
+        judges=judges,
     )

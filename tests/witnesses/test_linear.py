@@ -314,7 +314,7 @@ def test_means_are_never_saturated(generator):
 
 
 def test_a_fit_in_standardized_features_is_saturated_in_their_units(generator):
-    from pellucid.predictions import ScaledLinearFamily
+    from pellucid.witnesses.scaled import ScaledLinearFamily
 
     x, f, hoods = random_problem(generator)
     scale = torch.tensor([1.0, 1e3, 1e-3, 10.0], dtype=torch.float64)
