@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pyarrow
 import pytest
@@ -5,6 +7,7 @@ from pyarrow import parquet
 
 from pellucid import InputError
 from pellucid.series import load_bearing, read, recordings
+from pellucid.series._arrow import floats
 
 VALUES = np.array([[1.5, -2.0], [3.25, 4.0], [0.125, 1e-3]])
 
@@ -213,3 +216,40 @@ def test_a_damaged_folder_is_told_too(tmp_path, monkeypatch):
     write(tmp_path / "bearing" / "2nd_test" / "b", "0.1\t0.2\t0.3\t0.4\n" * 2)
     with pytest.raises(InputError, match="must be those published.*Got \\(5, 4\\)"):
         load_bearing()
+
+
+@pytest.mark.parametrize("cell", ["0x10", "5_6", "\uff11\uff12", "0X1f", "-0x10"])
+def test_what_other_programs_would_read_as_a_number_is_none(tmp_path, cell):
+    path = write(tmp_path / "a.csv", f"a,b\n{cell},1\n17,2\n")
+    with pytest.raises(InputError, match=f"must be a number. Got '{cell}' in a.csv, column 'a', row 2; correct it"):
+        read(path)
+    np.testing.assert_array_equal(read(path, channels=["b"]).values[0], [[1], [2]])
+    with pytest.raises(InputError, match=f"either names or numbers. Got both, {cell}, 2"):
+        read(write(tmp_path / "b.csv", f"{cell},2\n3,4\n"))
+
+
+def test_values_that_would_overflow_are_refused(tmp_path):
+    with pytest.raises(
+        InputError, match=r"no values beyond 1e\+30. Got -1e\+308 in a.csv, column 'b', row 2 .*another unit"
+    ):
+        read(write(tmp_path / "a.csv", "a,b\n1,2\n3,-1e308\n"))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind"),
+    [
+        ([[1, 2**53 + 1], [], [-3]], pyarrow.int64()),
+        ([[1, 2**64 - 1]], pyarrow.uint64()),
+        ([[1, -128], [127]], pyarrow.int8()),
+        ([[1.5, 0.1], [2.25]], pyarrow.float32()),
+        ([[1.5, 0.1, -0.0], [1e300]], pyarrow.float64()),
+        ([np.array([1.5, 0.1], dtype=np.float16)], pyarrow.float16()),
+        ([[Decimal("1.25"), Decimal("-3.5")]], pyarrow.decimal128(20, 2)),
+        ([], pyarrow.int64()),
+    ],
+    ids=lambda value: str(value) if isinstance(value, pyarrow.DataType) else "",
+)
+def test_columns_of_arrow_tables_are_numpys(chunks, kind):
+    column = pyarrow.chunked_array([pyarrow.array(part, kind) for part in chunks], kind)
+    np.testing.assert_array_equal(floats(column), np.asarray(column.to_numpy(), dtype=np.float64))
+    assert floats(column[1:]).tolist() == floats(column)[1:].tolist()

@@ -37,7 +37,13 @@ def compare(
     named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
              for name in summary["models"]}  # fmt: skip
     if data is None:
-        if a["data"] != b["data"] or a["seed"] != b["seed"]:
+        alike = runs.same_test(a, b)
+        if alike is None:
+            warn(
+                "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of "
+                "them: differences may come from the data; use --data."
+            )
+        elif not alike:
             warn("The runs were tested on different data, so that differences may come from these; use --data.")
         models = {title: (a if title[0] == "A" else b)["models"][name] for title, (_, name) in named.items()}
     else:

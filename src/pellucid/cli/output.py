@@ -28,6 +28,7 @@ _TYPED = {
     ", see `rejected`": ", listed in the report",
     ", see `calibrate`": "; train with more data",
     "hold out more, or lower the level": "train with more data, or lower --level",
+    "larger neighborhoods, or lower the level": "larger neighborhoods, or lower --level",
     "`table(name)` shows the other channels": "--channel shows the others",
     "`table(columns=None)` shows all": "-o x.csv writes all",
     "train with analogs, with a pool, or with a lower threshold of similarity": "train with --analogs yes, or a --pool",
@@ -138,13 +139,14 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
     known = [(o, b, c) for o, b, c in zip(outputs, trust["bound"][name], trust["coverage"][name], strict=True)
              if b is not None and c is not None]  # fmt: skip
     if not known:
-        return [
-            f"trust: {trust['calibrated']} held-out neighborhoods are too few for {percent(trust['level'])} confidence"
-        ]
+        from pellucid.trust import unknown  # heavy: it knows torch
+
+        return [f"trust: {as_typed(unknown(trust['level'], trust['calibrated']))}"]
     lines = [
         f"trust: with {percent(trust['level'])} confidence {name}'s witness is within (median) "
         + ", ".join(f"{output} {bound:.3g}" for output, bound, _ in known[:6])
         + (", ..." if len(known) > 6 else "")
+        + (f" (not known for {len(outputs) - len(known)} more)" if len(known) < len(outputs) else "")
         + f" of the network at {'molecules' if summary['kind'] == 'molecules' else 'steps'} nearby;"
     ]
     shares = sum(share for _, _, share in known) / len(known)

@@ -127,13 +127,16 @@ def _warn_of(explanations: list[Explanation]) -> None:
     if alone:
         count = f"{len(alone)} of {len(explanations)} molecules"
         warn(f"{count} have too few similar ones for a tree; see the column `note`.")
-    others = [found for found in explanations if not _note(found) and found.bound is None]
+    trees = [found for found in explanations if not _note(found)]
+    others = [found for found in trees if found.bound is None or (found.bound != found.bound).any()]
     if others:
-        warn(f"There are no bounds: {as_typed(unknown(others[0].level, others[0].calibrated))}.")
+        count = "no bounds" if all(found.bound is None for found in trees) else f"bounds missing in {len(others)} rows"
+        warn(f"There are {count}: {as_typed(unknown(others[0].level, others[0].calibrated))}.")
 
 
-def _short(values: Any) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]
+def _short(values: Any) -> list[Any]:
+    """Six digits; empty where a value is not known."""
+    return ["" if value != value else float(f"{value:.6g}") for value in values]
 
 
 def _forecast(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:

@@ -16,6 +16,7 @@ import typer
 from pellucid.cli._reading import Gaps, Reading, TrainFill, TrainGap, decisions, require_others
 from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
+from pellucid.tables import number_of
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules
@@ -350,10 +351,10 @@ def _weights(weight: str | None, none: bool, uniform: bool = False) -> list[floa
         raise typer.BadParameter("the uniform game has no weight, but a --margin.", param_hint="--weight")
     if weight in (None, "auto"):
         return []
-    try:
-        return [float(str(weight))]
-    except ValueError:
-        raise typer.BadParameter(f"must be a number or auto, not {weight!r}.", param_hint="--weight") from None
+    number = number_of(str(weight))
+    if number is None:
+        raise typer.BadParameter(f"must be a number or auto, not {weight!r}.", param_hint="--weight")
+    return [number]
 
 
 def _tried(weight: str | None, usual: float) -> list[float]:

@@ -16,7 +16,7 @@ import torch
 
 from pellucid.errors import InputError
 from pellucid.series.overall import RecordingLaw
-from pellucid.trust import LEVEL, percent, unknown
+from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
@@ -68,6 +68,8 @@ class Explanation:
     """The number of held-out sequences that the bound was learned from."""
     overall: RecordingLaw | None = field(default=None, repr=False)
     """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
+    why_not: str | None = None
+    """Why there is no bound, if there is none."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -192,25 +194,30 @@ class Explanation:
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
         if self.bound is None:
-            return unknown(self.level, self.calibrated)
-        typical = np.median(self.bound, axis=0)
-        values = ", ".join(f"{name} {value:.3g}" for name, value in zip(self.channels, typical, strict=True))
+            return self.why_not or unknown(self.level, self.calibrated)
+        named = list(zip(self.channels, typical(self.bound), strict=True))
+        values = ", ".join(f"{name} {value:.3g}" for name, value in named if np.isfinite(value))
+        rest = ", ".join(name for name, value in named if not np.isfinite(value))
         return (
             f"with {percent(self.level)} confidence the law of a step is within {values} of the network at a further "
             f"position within its radius (median over the steps; calibrated on {self.calibrated} held-out sequences)"
-        )
+        ) + (f"; not known for {rest}" if rest else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
+        arrays = {name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS}
+        if self.bound is not None:  # what is not known is nothing, not a number
+            arrays["bound"] = np.where(np.isnan(self.bound), np.array(None), self.bound).tolist()
         return {
             "channels": list(self.channels),
             "order": self.order,
             "radius": self.radius,
             "names": self.names,
-            **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
+            **arrays,
             "level": self.level,
             "calibrated": self.calibrated,
             "overall": None if self.overall is None else self.overall.to_dict(),
+            "why_not": self.why_not,
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
         }
@@ -219,6 +226,8 @@ class Explanation:
     def from_dict(cls, content: dict[str, Any]) -> Explanation:
         """What `to_dict` gave, also after a way through JSON."""
         arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
+        if arrays["bound"] is not None:
+            arrays["bound"] = arrays["bound"].astype(np.float64)
         return cls(
             channels=tuple(content["channels"]),
             order=content["order"],
@@ -226,6 +235,7 @@ class Explanation:
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
             overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
+            why_not=content.get("why_not"),
             **arrays,
         )
 
@@ -246,7 +256,7 @@ class Explanation:
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
-                bound = "" if self.bound is None else float(self.bound[h, k])
+                bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
                 yield [h + 1, name, *(float(v) for v in numbers), bound, *parameters]
 

@@ -109,7 +109,7 @@ def _read_parquet(file: Path) -> Any:
 
 def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int, bool]:
     """A table of a text file, the line of its first row, and whether there was a line of names."""
-    from pyarrow import ArrowException, BufferReader
+    from pyarrow import ArrowException, BufferReader, string
     from pyarrow import csv as arrow
 
     head = _head(file, decimal)
@@ -119,13 +119,22 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int,
         raise InputError(f"{file.name} must have rows of numbers. Got a line of names only; add the rows.")
     if head.separator == " ":
         body = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", body))
-    try:
-        table = arrow.read_csv(
+
+    def parse(types: dict[str, Any]) -> Any:
+        return arrow.read_csv(
             BufferReader(body.encode()),
             arrow.ReadOptions(column_names=names or default_names(len(head.cells)), use_threads=False),
             arrow.ParseOptions(delimiter="\t" if head.separator == " " else head.separator, ignore_empty_lines=False),
-            arrow.ConvertOptions(decimal_point=decimal, strings_can_be_null=True, null_values=_null_values()),
+            arrow.ConvertOptions(
+                decimal_point=decimal, strings_can_be_null=True, null_values=_null_values(), column_types=types
+            ),
         )
+
+    try:
+        table = parse({})
+        if "0x" in body or "0X" in body:  # Arrow takes 0x10 for 16
+            texts = parse(dict.fromkeys(table.column_names, string()))
+            table = parse({name: string() for name in texts.column_names if _hexadecimal(texts.column(name))})
     except ArrowException as error:
         ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         got = f"a file that cannot be read: {error}"
@@ -217,6 +226,11 @@ def _names(head: _Head, source: str, header: bool | None, decimal: str) -> list[
 
 def _null_values() -> list[str]:
     return sorted({form for name in _MISSING for form in (name, name.upper(), name.capitalize())} | {"NaN", "#N/A"})
+
+
+def _hexadecimal(column: Any) -> bool:
+    """Whether a column of texts has a hexadecimal number in it."""
+    return any(re.fullmatch(r"\s*[+-]?0[xX][0-9a-fA-F]+\s*", cell) for cell in column.to_pylist() if cell)
 
 
 def _read_arrays(file: Path) -> list[Table]:

@@ -22,7 +22,7 @@ from pellucid.series.recordings import Recordings, array_of, names_of, recording
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import Scores, measure
 from pellucid.series.witnessing import Witnessing
-from pellucid.trust import LEVEL, Calibration, HeldOut, check_level
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, stated, unknown
 
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
@@ -296,9 +296,14 @@ class Forecaster:
         theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
         calibration = self.calibrations_.get("forced" if forced else "generated")
+        saturated = trace.witnesses.saturated().numpy()
+        small = (trace.witnesses.hoods.sizes < FEWEST).numpy()
         bound = None
-        if calibration is not None and calibration.knows(level):
-            bound = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+        if calibration is not None:
+            found = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+            bound = stated(np.where((saturated | small)[:, None], np.inf, found))
+        calibrated = 0 if calibration is None else len(calibration)
+        full = bool(saturated[~small].all()) and not small.all()
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
@@ -314,7 +319,8 @@ class Forecaster:
             actual=actual,
             level=check_level(level),
             bound=bound,
-            calibrated=0 if calibration is None else len(calibration),
+            calibrated=calibrated,
+            why_not=None if bound is not None else unknown(level, calibrated, saturated=full),
         )
 
     def law_of(self, data: Any) -> RecordingLaw:

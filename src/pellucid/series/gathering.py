@@ -59,7 +59,6 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
         columns_of(asked.drop if wanted is None else (), table.names, table.file)
     parts = [table.without(asked.drop) for table in tables]
     ignored: list[tuple[str, str]] = []
-    notes: list[str] = []
     if asked.pivot is not None:
         apart = [unit for table in parts for unit in ([table] if asked.by is None else units(table, asked.by))]
         parts = [pivoted(unit, asked.pivot, _times(unit, [asked.pivot])) for unit in apart]
@@ -91,14 +90,13 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
             f"Recordings must have rows without blanks. Got none in {parts[0].label}; fill them with `fill='linear'`, "
             "or leave out columns that are mostly blank with `drop=`."
         )
-    notes += cutter.notes()
     return Recordings(
         values=tuple(values),
         channels=roles.channels,
         sources=tuple(sources),
         origins=tuple(origins),
-        ignored=(*ignored, *roles.ignored),
-        notes=tuple(notes),
+        ignored=() if wanted is not None else (*ignored, *roles.ignored),
+        notes=tuple(cutter.notes()),
     )
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid.errors import InputError
+from pellucid.tables import LARGEST
 
 if TYPE_CHECKING:
     from pellucid.series.gathering import Treatment
@@ -75,6 +76,14 @@ class Recordings:
                     f"Recordings must have no missing or infinite values. Got {table[row, column]} in {source}, "
                     f"column {self.channels[column]!r}, row {row + 1} ({len(bad)} such in all); fill the gap, or "
                     "split the recording there."
+                )
+            large = np.argwhere(np.abs(table) > LARGEST)
+            if len(large):
+                row, column = large[0]
+                raise InputError(
+                    f"Recordings must have no values beyond {LARGEST:g}. Got {table[row, column]:g} in {source}, "
+                    f"column {self.channels[column]!r}, row {row + 1} ({len(large)} such in all); mend it, or use "
+                    "another unit."
                 )
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import Explanation
-from pellucid.trust import unknown
+from pellucid.trust import typical, unknown
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -148,12 +148,13 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
     theta = explanation.standardized[:, :, k].T
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
+    bound = np.nan if explanation.bound is None else typical(explanation.bound)[k]
     gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
     return {
         "name": name,
         "deviation": number(gap),
         "relative": percent(gap / move) if move > 0 else None,
-        "bound": None if explanation.bound is None else number(float(np.median(explanation.bound[:, k]))),
+        "bound": number(float(bound)) if np.isfinite(bound) else None,
         "lines": lines(
             traces, ((mean - sd).tolist(), (mean + sd).tolist()), f"Forecast of {name} over {len(mean)} steps"
         ),
@@ -204,18 +205,19 @@ def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None
 
 def _trust(explanation: Explanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
-    text = None
+    text, rest = None, []
     if explanation.bound is not None:
-        typical = np.median(explanation.bound, axis=0)
-        parts = [number(float(v), 2) + (f" ({name})" if len(typical) > 1 else "")
-                 for name, v in zip(explanation.channels, typical, strict=True)]  # fmt: skip
+        named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
+        parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
         text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,
         explanation.level,
         explanation.calibrated,
-        unknown(explanation.level, explanation.calibrated),
+        explanation.why_not or unknown(explanation.level, explanation.calibrated),
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
         held_out="sequence",
+        rest=rest,
     )

@@ -98,6 +98,9 @@ def train(
             "split": kind,
             "split_about": described(source, kind, test is not None),
             "decisions": [*source.decisions(), *filter(None, [source.unused(length)])],
+            "test_digest": runs.digest(
+                repr(table.shape).encode() + table.astype(np.float64).tobytes() for table in parts["test"].values
+            ),
             **runs.left_out([]),
         },
         settings=found.shown.settings(),

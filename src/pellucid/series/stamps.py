@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pellucid.series._arrow import blanks, integers
+
 _CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<p>[AaPp])\.?[Mm]\.?)?"
 _ZONE = r"(?:\s*(?:Z|UTC|GMT|(?P<z>[+-]\d{2}:?\d{2})))?"
 # Dates with or without a clock; a clock alone; date and clock with one sign throughout, as the bearing tests have it.
@@ -59,8 +61,7 @@ def stamps_of(column: Any) -> Stamps | None:
         wide = column.cast("timestamp[s]")
     # Whole numbers of the column's own unit: as seconds since 1970 a double knows no more than a quarter microsecond.
     unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[wide.type.unit]
-    blank = column.is_null().to_numpy(zero_copy_only=False)
-    whole = wide.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
+    blank, whole = blanks(column), integers(wide)
     return Stamps(np.where(blank, np.nan, (whole - whole[np.argmin(blank)]) * unit), types.is_time(kind))
 
 
@@ -80,7 +81,7 @@ def times_of(columns: list[Stamps]) -> np.ndarray:
 def _text(column: Any) -> Stamps | None:
     from pyarrow import compute
 
-    blank = column.is_null().to_numpy(zero_copy_only=False)
+    blank = blanks(column)
     if blank.all():
         return None
     first = column[int(np.argmin(blank))].as_py()
@@ -106,7 +107,7 @@ def _whole(part: Any) -> np.ndarray:
     from pyarrow import compute
 
     filled = compute.fill_null(part, "0")
-    return np.asarray(compute.if_else(compute.equal(filled, ""), "0", filled).cast("int64"))
+    return integers(compute.if_else(compute.equal(filled, ""), "0", filled))
 
 
 def _clock(parts: dict[str, Any], rows: int) -> np.ndarray | None:
@@ -120,7 +121,7 @@ def _clock(parts: dict[str, Any], rows: int) -> np.ndarray | None:
     if hour.max() > 24 or minute.max() > 59 or second.max() > 60:
         return None
     if "p" in parts:
-        half = np.asarray(compute.utf8_lower(compute.fill_null(parts["p"], "")).to_numpy(zero_copy_only=False))
+        half = np.array(compute.utf8_lower(compute.fill_null(parts["p"], "")).to_pylist())
         hour = np.where(half == "p", hour % 12 + 12, np.where(half == "a", hour % 12, hour))
     clock = hour * 3600.0 + minute * 60.0 + second
     if "f" in parts:
@@ -143,7 +144,7 @@ def _days(parts: dict[str, Any], blank: np.ndarray, clock: np.ndarray) -> np.nda
     if any(cell.isalpha() for cell in text):
         if not all(cell in _MONTHS for cell in text):
             return None
-        names = middle.to_numpy(zero_copy_only=False)
+        names = middle.to_pylist()
         orders = [(last, np.array([_MONTHS.get(cell, 1) for cell in names]), first)]
     else:
         second = _whole(middle)

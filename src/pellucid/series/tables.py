@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.series._arrow import floats
 from pellucid.series.stamps import Stamps, stamps_of
+from pellucid.tables import number_of
 
 
 class Other(NamedTuple):
@@ -91,11 +93,7 @@ class Table:
 
 def is_number(cell: str, decimal: str = ".") -> bool:
     """Whether a cell of text is a number."""
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
+    return number_of(cell.strip().replace(decimal, ".")) is not None
 
 
 def from_arrow(
@@ -110,15 +108,9 @@ def from_arrow(
         kind = column.type
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
             numeric.append(name)
-            blank = column.is_null().to_numpy(zero_copy_only=False)
-            plain = np.zeros(len(blank)) if blank.all() else column.to_numpy(zero_copy_only=False)
-            cells = np.array([np.nan if v is None else float(v) for v in plain]) if plain.dtype == object else plain
-            values.append(
-                np.where(blank, np.nan, cells.astype(np.float64)) if blank.any() else cells.astype(np.float64)
-            )
+            values.append(floats(column))
         else:
-            text = [None if cell is None else str(cell) for cell in column.to_pylist()]
-            others[name] = Other(np.array(text, dtype=object), stamps_of(column))
+            others[name] = Other(np.array(_texts(column), dtype=object), stamps_of(column))
     return Table(
         file=file,
         names=tuple(names),
@@ -128,6 +120,16 @@ def from_arrow(
         rows=range(first_row, first_row + table.num_rows),
         named=named,
     )
+
+
+def _texts(column: Any) -> list[str | None]:
+    """The cells as text, without a Python object of each date on the way, where Arrow can write them."""
+    from pyarrow import ArrowException
+
+    try:
+        return list(column.cast("string").to_pylist())
+    except ArrowException:
+        return [None if cell is None else str(cell) for cell in column.to_pylist()]
 
 
 def from_frame(data: Any, names: Sequence[str]) -> Table:
