@@ -1,0 +1,103 @@
+"""What linear witnesses say of members that they were not fitted to, exactly and without fitting again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.neighborhoods import BaseNeighborhoods
+
+# Numbers that one batch of decompositions may hold: 32 MB.
+_BATCH = 2**22
+# A member whose leverage is closer to 1 than this alone determines a direction.
+_ALONE = 1e-9
+
+
+def leave_one_out(
+    x: Any, f: Any, hoods: BaseNeighborhoods, *, ridges: Sequence[float] = (0.0,), intercept: bool = True
+) -> Tensor:
+    """(R, M, K) at each member j of each neighborhood the value of the linear witness fitted to the others.
+
+    With the hat matrix H of a neighborhood (the intercept included), a fit by least squares without member j misses
+    f_j by
+
+        (f - H f)_j / (1 - H_jj),        1 - H = 1 - 1 1'/m - U diag(s^2 / (s^2 + ridge)) U',
+
+    where U diag(s) V' are the centered features: all ridges share one decomposition. Without a ridge, a member that
+    alone determines a direction has leverage H_jj = 1; there the limit of small ridges, which is the minimum-norm
+    solution, is (U s^-2 U' f)_j / (U s^-2 U')_jj. A neighborhood of one member has no others: NaN.
+
+    Parameters
+    ----------
+    x : array of shape (N, P)
+        Features that the witnesses read.
+    f : array of shape (N,) or (N, K)
+        Predictions.
+    hoods : BaseNeighborhoods
+        Neighborhoods over the N points.
+    ridges : sequence of float
+        The R ridges, as in `LinearFamily`.
+    intercept : bool
+        Whether witnesses have an intercept, which is never penalised.
+
+    Examples
+    --------
+    >>> import torch, pellucid as pl
+    >>> from pellucid.witnesses.leave_one_out import leave_one_out
+    >>> x = torch.tensor([[0.0], [1.0], [3.0]])
+    >>> values = leave_one_out(x, x[:, 0] ** 2, pl.from_lists([[0, 1, 2]], [0]))  # lines through two points
+    >>> [round(value, 6) for value in values.flatten().tolist()]
+    [-3.0, 3.0, 3.0]
+    """
+    x, f = _checks.points(x, f, hoods)
+    if not len(ridges):
+        raise InputError("`ridges` must hold at least one ridge. Got none; 0 is least squares.")
+    for ridge in ridges:
+        _checks.at_least(ridge, 0, "ridges", "leave_one_out")
+    features, values = (part.detach().double().cpu() for part in (x, f))
+    members, offsets = hoods.members.cpu(), hoods.offsets.cpu()
+    sizes = hoods.sizes.cpu().numpy()
+    result = torch.empty(len(ridges), len(members), f.shape[1], dtype=torch.float64)
+    for m in np.unique(sizes):
+        group = torch.from_numpy(np.flatnonzero(sizes == m))
+        for part in group.split(max(1, _BATCH // int(m * max(1, features.shape[1], m)))):
+            entries = offsets[part][:, None] + torch.arange(m)  # (b, m)
+            own = members[entries]
+            result[:, entries] = _values(features[own], values[own], ridges, intercept)
+    return result.to(f.device)
+
+
+def _values(x: Tensor, f: Tensor, ridges: Sequence[float], intercept: bool) -> Tensor:
+    """(R, b, m, K) for b neighborhoods of one size with features (b, m, P) and predictions (b, m, K)."""
+    eps = torch.finfo(x.dtype).eps
+    m = x.shape[1]
+    if m == 1:
+        return torch.full((len(ridges), *f.shape), torch.nan, dtype=f.dtype)
+    centered, gaps = x, f
+    if intercept:
+        centered, gaps = x - x.mean(1, keepdim=True), f - f.mean(1, keepdim=True)
+        # A column that is constant up to rounding does not vary.
+        noise = 8 * eps * x.abs().amax(1, keepdim=True)
+        centered = torch.where(centered.abs().amax(1, keepdim=True) > noise, centered, 0.0)
+    u, s, _ = torch.linalg.svd(centered, full_matrices=False)  # (b, m, r), (b, r)
+    squares = torch.where(s > s[:, :1] * max(centered.shape[1:]) * eps, s, 0.0).square() if s.shape[1] else s
+    turned = u.mT @ gaps  # (b, r, K)
+    leverage = 1.0 / m if intercept else 0.0
+    results = []
+    for ridge in ridges:
+        kept = torch.where(squares > 0, squares / (squares + ridge), 0.0)
+        misses = gaps - u @ (kept[..., None] * turned)
+        free = 1 - leverage - (u.square() * kept[:, None]).sum(2)  # (b, m): 1 - H_jj
+        inverse = torch.where(squares > 0, 1 / (squares + ridge), 0.0)
+        alone = u @ (inverse[..., None] * turned)
+        weight = (u.square() * inverse[:, None]).sum(2)
+        sole = (free < _ALONE)[..., None] & (weight > 0)[..., None]
+        missed = torch.where(sole, alone, misses) / torch.where(sole, weight[..., None], free[..., None])
+        results.append(f - missed)
+    return torch.stack(results)

@@ -1,0 +1,61 @@
+"""Models and runs written by earlier versions still load, answer alike, and can be explained and reported."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pellucid import runs
+from pellucid.cli import app
+
+SAVED = Path(__file__).parent / "saved" / "v0.1"
+ANSWERS = json.loads((SAVED / "answers.json").read_text())
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output + str(result.exception)
+    return result.output
+
+
+def test_a_saved_property_model_predicts_and_explains_as_before():
+    model = runs.load(SAVED / "molecules-run")
+    assert model.predict(ANSWERS["smiles"]) == pytest.approx(np.array(ANSWERS["predictions"]), abs=1e-5)
+    explanation = model.explain(ANSWERS["smiles"][0])
+    assert len(explanation.members) == ANSWERS["members"]
+    assert explanation.witnessed == pytest.approx([ANSWERS["tree"]], abs=1e-5)
+
+
+def test_a_saved_forecaster_forecasts_and_explains_as_before():
+    model = runs.load(SAVED / "series-run", "game")
+    context = np.loadtxt(SAVED / "recordings" / "a.csv", delimiter=",", skiprows=1)[:20]
+    assert model.forecast(context).mean == pytest.approx(np.array(ANSWERS["forecast"]), abs=1e-6)
+    assert model.explain(context).parameters[0] == pytest.approx(np.array(ANSWERS["law"]), abs=1e-5)
+
+
+def test_a_saved_autoencoder_encodes_as_before():
+    from pellucid.molecules import nav17
+
+    model = runs.load(SAVED / "autoencoder")
+    assert model.encode(list(nav17().smiles[:3])).mean == pytest.approx(np.array(ANSWERS["codes"]), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["molecules-run", "series-run"])
+def test_a_saved_run_is_reported_and_compared(tmp_path, name):
+    shutil.copytree(SAVED / name, tmp_path / "run")
+    run("report", tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    summary = json.loads((SAVED / name / "summary.json").read_text())
+    assert summary["title"] in page
+    error = summary["models"]["DEEP"]["scores"]["relative_error"]
+    assert f"{error:.3g}" in page
+    printed = run("compare", SAVED / name, tmp_path / "run")
+    assert f"{error:.4g}" in printed
+
+
+def test_saved_runs_explain_from_the_command_line(tmp_path):
+    assert "6.645" in run("explain", SAVED / "molecules-run", ANSWERS["smiles"][0])
+    assert "left" in run("explain", SAVED / "series-run", SAVED / "recordings" / "a.csv")
