@@ -8,9 +8,12 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-# Rows of the moments at once, rows that a law is fitted to and sequences that it is judged on at most: more of them
-# would cost time and hardly change it.
-_CHUNK, _ROWS, _SEQUENCES = 4096, 200_000, 1000
+# Rows of the moments at once; rows of a part that a law is fitted to and sequences that it is judged on, at most: more
+# of them would cost time and hardly change it.
+_CHUNK, _ROWS, _SEQUENCES = 4096, 50_000, 250
+_FOLDS = 4
+# The smallest variance of errors, standardized.
+_LEAST = 1e-6
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Candidates, in units of the number of rows."""
 
@@ -67,77 +70,106 @@ def _lags(seen: np.ndarray, lags: int) -> np.ndarray:
 
 
 @final
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Sums over rows from which the laws of all lags up to the longest follow.
+    """Sums over rows from which the laws of all lags up to the longest follow; those of several parts add up."""
 
-    Parameters
-    ----------
-    tables : standardized recordings (T, c); shorter ones than the longest law reads are passed over.
-    longest : lags.
-    """
+    channels: int
+    rows: int
+    total: np.ndarray
+    """((longest + 1) c,) of the next values, then of the present ones, then of those before."""
+    squares: np.ndarray
+    """((longest + 1) c, (longest + 1) c) likewise."""
 
-    def __init__(self, tables: Sequence[np.ndarray], longest: int) -> None:
-        self.channels, self.longest = tables[0].shape[1], longest
-        size = (longest + 1) * self.channels
-        total, squares, self.rows = np.zeros(size), np.zeros((size, size)), 0
-        # Whole stretches are passed over where there are too many rows.
-        every = max(1, round(sum(len(table) for table in tables) / _ROWS))
-        for number, rows in enumerate(_windows(tables, longest + 1)):
-            if number % every == 0:
-                total += rows.sum(0)
-                squares += rows.T @ rows
-                self.rows += len(rows)
-        self.mean = total / max(1, self.rows)
-        self.covariance = squares / max(1, self.rows) - np.outer(self.mean, self.mean)
+    @classmethod
+    def of(cls, tables: Sequence[np.ndarray], longest: int, *, most: int = _ROWS) -> Moments:
+        """Of standardized recordings (T, c), `most` rows or so; those too short for the longest law are passed over."""
+        channels = tables[0].shape[1]
+        size = (longest + 1) * channels
+        total, squares, rows = np.zeros(size), np.zeros((size, size)), 0
+        for part in _windows(tables, longest + 1, most):
+            total += part.sum(0)
+            squares += part.T @ part
+            rows += len(part)
+        return cls(channels=channels, rows=rows, total=total, squares=squares)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Moments]) -> Moments:
+        return cls(
+            channels=parts[0].channels,
+            rows=sum(part.rows for part in parts),
+            total=np.sum([part.total for part in parts], axis=0),
+            squares=np.sum([part.squares for part in parts], axis=0),
+        )
 
     def law(self, lags: int, ridge: float) -> LinearLaw:
         """Ridge least squares; the offset is not penalised."""
-        c = self.channels
+        c, rows = self.channels, max(1, self.rows)
+        mean = self.total / rows
+        covariance = self.squares / rows - np.outer(mean, mean)
         after, before = slice(0, c), slice(c, (1 + lags) * c)
-        xx, xy = self.covariance[before, before], self.covariance[before, after]
+        xx, xy = covariance[before, before], covariance[before, after]
         weights = np.linalg.solve(xx + ridge * np.eye(lags * c), xy)
-        missed = self.covariance[after, after] - xy.T @ weights - weights.T @ xy + weights.T @ xx @ weights
+        missed = covariance[after, after] - xy.T @ weights - weights.T @ xy + weights.T @ xx @ weights
         # An exact law still needs a covariance that can be inverted.
-        missed = (missed + missed.T) / 2 + 1e-6 * np.eye(c)
-        offset = self.mean[after] - self.mean[before] @ weights
+        missed = (missed + missed.T) / 2 + _LEAST * np.eye(c)
+        offset = mean[after] - mean[before] @ weights
         return LinearLaw(lags=lags, ridge=ridge, weights=weights, offset=offset, covariance=missed)
 
 
-def _windows(tables: Sequence[np.ndarray], length: int) -> Iterator[np.ndarray]:
-    """Chunks (rows, length c) of all windows, in each the last value first."""
+def _windows(tables: Sequence[np.ndarray], length: int, most: int) -> Iterator[np.ndarray]:
+    """Chunks (rows, length c) of all windows, in each the last value first; of very many rows every so many chunks."""
+    every, number = max(1, round(sum(len(table) for table in tables) / most)), 0
     for table in tables:
         if len(table) < length:
             continue
         windows = np.lib.stride_tricks.sliding_window_view(table, length, axis=0)[..., ::-1]  # (rows, c, length)
         for start in range(0, len(windows), _CHUNK):
-            part = windows[start : start + _CHUNK].transpose(0, 2, 1)
-            yield part.reshape(len(part), -1).astype(np.float64)
+            if number % every == 0:
+                part = windows[start : start + _CHUNK].transpose(0, 2, 1)
+                yield part.reshape(len(part), -1).astype(np.float64)
+            number += 1
 
 
-def choose(
-    tables: Sequence[np.ndarray], watched: np.ndarray, horizon: int, *, lags: int | None = None
-) -> LinearLaw:
-    """The law of the training data whose one-step and rolled-out errors on validation data are smallest.
+def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: int | None = None) -> LinearLaw:
+    """The law whose one-step and rolled-out errors are smallest on parts of the data that it was not fitted to.
+
+    Lags (the powers of two up to the context, and the context) and ridge are chosen by cross-validation over stretches
+    of the recordings; the law is then fitted to all.
 
     Parameters
     ----------
-    tables : standardized training recordings (T, c).
-    watched : standardized validation sequences (S, context + horizon, c).
-    lags : how many; by default chosen, too, among the powers of two up to the context, and the context.
+    tables : standardized recordings (T, c), of context + horizon rows or more.
+    lags : how many, if that is decided.
     """
-    context = watched.shape[1] - horizon
-    if lags is None:
-        candidates = [2**k for k in range(context.bit_length()) if 2**k < context] + [context]
-    else:
-        candidates = [lags]
-    moments = Moments(tables, max(candidates))
-    some = watched[:: -(-len(watched) // _SEQUENCES)].astype(np.float64)
-    laws = [moments.law(count, ridge) for count in candidates for ridge in RIDGES]
-    # Both errors count alike; ties go to the shorter law.
-    return min(laws, key=lambda law: _cost(law.errors(some, horizon)))
+    candidates = [2**k for k in range(context.bit_length()) if 2**k < context] + [context]
+    candidates = candidates if lags is None else [lags]
+    folds = _folds(tables, context + horizon)
+    moments = [Moments.of(fold, max(candidates)) for fold in folds]
+    laws = [(count, ridge) for count in candidates for ridge in RIDGES]
+    costs = np.zeros(len(laws))
+    for k, fold in enumerate(folds):
+        others = Moments.joined([part for j, part in enumerate(moments) if j != k] or moments)
+        judged = sequences_of(fold, context + horizon, horizon, most=_SEQUENCES)
+        for i, (count, ridge) in enumerate(laws):
+            errors = others.law(count, ridge).errors(judged, horizon)
+            # Both count alike. A law that runs away has an error that is no number.
+            costs[i] += np.nan_to_num(np.log(errors.one_step * errors.rolled_out), nan=np.inf)
+    return Moments.joined(moments).law(*laws[int(np.argmin(costs))])
 
 
-def _cost(errors: Errors) -> float:
-    """An unstable law may run away: its error is then no number."""
-    cost = errors.one_step * errors.rolled_out
-    return cost if np.isfinite(cost) else np.inf
+def _folds(tables: Sequence[np.ndarray], length: int) -> list[list[np.ndarray]]:
+    """The recordings cut into stretches of at least `length` rows, which are dealt out in turn."""
+    total = sum(len(table) for table in tables)
+    size = max(length, total // (4 * _FOLDS))
+    stretches = []
+    for table in tables:
+        count = max(1, len(table) // size)
+        stretches += [part for part in np.array_split(table, count) if len(part) >= length]
+    return [part for part in (stretches[k::_FOLDS] for k in range(_FOLDS)) if part]
+
+
+def sequences_of(tables: Sequence[np.ndarray], length: int, stride: int, *, most: int) -> np.ndarray:
+    """(S, length, c): sequences of all recordings, or so many of them, evenly."""
+    every = [table[row : row + length] for table in tables for row in range(0, len(table) - length + 1, stride)]
+    return np.stack(every[:: -(-len(every) // most)]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The predictor: one convolution, one LSTM, two dense layers, a Gaussian at every position; and a linear path beside."""
+"""The predictor: convolution, LSTM and two dense layers, a linear path beside them, a Gaussian at every position."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Network(nn.Module):
 
         mu_i = A [x_i, ..., x_{i-lags+1}] + b + recurrent part,
 
-    so that a network that was told a law (`start_at`) begins as that law and has only the rest to learn.
+    so that a network that was told a law (`start_at`) begins as that law and has only the rest to learn. A is the law
+    plus what is learned divided by sqrt(lags c): so many weights, each moved by the optimiser's step, would otherwise
+    carry the network away from the law faster than it learns anything.
 
     Parameters
     ----------
@@ -49,6 +51,7 @@ class Network(nn.Module):
     """
 
     lower: Tensor
+    law: Tensor
 
     def __init__(self, channels: int, *, width: int = 128, kernel: int = 9, lags: int = 0) -> None:
         super().__init__()
@@ -59,6 +62,8 @@ class Network(nn.Module):
         self.output = nn.Linear(width, channels + channels * (channels + 1) // 2)
         if lags:
             self.linear = nn.Linear(lags * channels, channels)
+            nn.init.zeros_(self.linear.weight)
+            self.register_buffer("law", torch.zeros_like(self.linear.weight))
         self.register_buffer("lower", torch.tril_indices(channels, channels), persistent=False)
 
     @torch.no_grad()
@@ -71,7 +76,8 @@ class Network(nn.Module):
         offset : (c,).
         covariance : (c, c) of the errors.
         """
-        self.linear.weight.copy_(weights.T)
+        self.law.copy_(weights.T)
+        self.linear.weight.zero_()
         self.linear.bias.copy_(offset)
         factor = torch.linalg.cholesky(covariance)
         row, column = self.lower
@@ -106,7 +112,8 @@ class Network(nn.Module):
 
     def _linear(self, x: Tensor, positions: int) -> Tensor:
         """(B, positions, c): what the linear path says at the last positions of x (B, T, c)."""
-        kernel = self.linear.weight.reshape(self.channels, self.lags, self.channels).flip(1)  # lags in order of time
+        weight = self.law + self.linear.weight / self.law.shape[1] ** 0.5
+        kernel = weight.reshape(self.channels, self.lags, self.channels).flip(1)  # lags in order of time
         seen = x[:, x.shape[1] - positions - self.lags + 1 :]
         return functional.conv1d(seen.mT, kernel.mT, self.linear.bias).mT
 
