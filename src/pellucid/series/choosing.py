@@ -18,11 +18,14 @@ from pellucid.witnesses import lagged
 from pellucid.witnesses.leave_one_out import leave_one_out
 
 ORDERS = (1, 2, 3, 4)
-RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Candidates, in units of each channel's variance."""
-# Steps that a law needs for each of its coefficients, unless a ridge of this size bears a part of them.
+RIDGES = (0.01, 0.03, 0.1)
+"""Candidates, in units of each channel's variance. Larger ones shrink the laws, and the game then pays the network for
+moving less."""
+# Steps that a law needs for each of its coefficients, unless a ridge of this size bears a part of them; and what is
+# tried then.
 _PER_COEFFICIENT, _TINY = 1.5, 0.1
-# Wider windows or more lags must explain so much more of the variance to be worth it.
+_BEARING = (0.1, 0.3, 1.0, 3.0, 10.0)
+# More lags, wider windows or a larger ridge must explain so much more of the variance to be worth it.
 _HARDLY = 0.05
 # Sequences that candidates are judged on.
 _SEQUENCES = 60
@@ -123,8 +126,8 @@ def choose(
         1 - sum |f - g|^2 / sum |f - mean of the others|^2,
 
     each channel by itself, then the mean. Of all orders and radii within 0.05 of the best the smallest order is taken,
-    then the smallest radius, and with these the best ridge. Orders with too many coefficients for the horizon are
-    not tried; the first always is.
+    then the smallest radius, and likewise the smallest ridge. Orders with too many coefficients for the horizon are not
+    tried; the first always is.
 
     Parameters
     ----------
@@ -135,20 +138,21 @@ def choose(
     channels, context = z.shape[2], z.shape[1] - horizon
     orders = [o for o in ORDERS if o <= context] if order is None else [order]
     radii = _radii(horizon) if radius is None else [radius]
-    best: dict[tuple[int, int], tuple[float, float]] = {}
+    best: dict[tuple[int, int], dict[float, float]] = {}
     for o in orders:
         roomy = [r for r in radii if not saturated(o, r, horizon, channels)]
         if not roomy and o > min(orders):
             continue
         for r in roomy or radii[-1:]:
-            # Of laws with too many coefficients the ridge must bear a part.
-            large = [g for g in RIDGES if g >= _TINY or not saturated(o, r, horizon, channels)]
-            ridges = large if ridge is None else [ridge]
+            usual = _BEARING if saturated(o, r, horizon, channels) else RIDGES
+            ridges = usual if ridge is None else (ridge,)
             scores = _explained(law, z, horizon, o, r, ridges)
-            best[o, r] = max((score, g) for score, g in zip(scores, ridges, strict=True))
-    limit = max(score for score, _ in best.values()) - _HARDLY
-    (o, r), (score, g) = min((key, value) for key, value in best.items() if value[0] >= limit)
-    return Laws(o, r, g, score)
+            best[o, r] = dict(zip(ridges, scores, strict=True))
+    limit = max(max(scores.values()) for scores in best.values()) - _HARDLY
+    o, r = min(pair for pair, scores in best.items() if max(scores.values()) >= limit)
+    limit = max(best[o, r].values()) - _HARDLY
+    g = min(ridge for ridge, score in best[o, r].items() if score >= limit)
+    return Laws(o, r, g, best[o, r][g])
 
 
 def _radii(horizon: int) -> list[int]:
@@ -169,8 +173,10 @@ def _explained(
     found = []
     for mean, seen in paths:
         x = lagged(torch.from_numpy(seen[:, seen.shape[1] - horizon - order + 1 :]), order=order).flatten(0, 1)
-        found.append(held_out_explained(x, torch.from_numpy(mean).flatten(0, 1), hoods, ridges).mean(1))
-    scores: list[float] = torch.stack(found).mean(0).tolist()
+        found.append(held_out_explained(x, torch.from_numpy(mean).flatten(0, 1), hoods, ridges).nanmean(1))
+    scores: list[float] = (
+        torch.stack(found).nan_to_num(0.0).mean(0).tolist()
+    )  # where nothing moves nothing is explained
     return scores
 
 
@@ -185,4 +191,5 @@ def held_out_explained(x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridges: S
     sizes = hoods.sizes.repeat_interleave(hoods.sizes)[:, None]
     mean = (hoods.sum(f) / hoods.sizes[:, None]).repeat_interleave(hoods.sizes, 0)
     alone = (own - mean) * sizes / (sizes - 1)  # from the mean of the others
-    return 1 - (own - values).square().sum(1) / alone.square().sum(0)
+    total = alone.square().sum(0)
+    return 1 - (own - values).square().sum(1) / torch.where(total > 0, total, torch.nan)

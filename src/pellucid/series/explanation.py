@@ -193,7 +193,8 @@ class Explanation:
             for name, gap, move in zip(self.channels, gaps, moves, strict=True)
         ]
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
-        text = self.held_out()
+        first = self.held_out()
+        text = f"{first}\n" if first else ""
         text += "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
         text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
@@ -205,7 +206,7 @@ class Explanation:
             return ""
         share = float(np.nanmean(self.explained))
         text = f"held-out variance explained {share:.0%} along this forecast"
-        return f"{text}: {NOTHING}\n" if share < NEAR_ZERO else f"{text}\n"
+        return f"{text}: {NOTHING}" if share < NEAR_ZERO else text
 
     def stability(self) -> str:
         """Whether the laws are stable, in one line."""

@@ -107,11 +107,17 @@ def _view(explanation: Explanation) -> dict[str, Any]:
         "steps": len(explanation),
         "level": percent(explanation.level),
         "trust": _trust(explanation),
+        # What the laws are worth comes before how close they are.
+        "worth": [f"{line[0].upper()}{line[1:]}." for line in _worth(explanation) if line],
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
                    ("sd", "± one standard deviation"), ("witness", "witness")],
         "channels": [_channel(explanation, k) for k in shown],
         "more": len(explanation.channels) - len(shown),
     }  # fmt: skip
+
+
+def _worth(explanation: Explanation) -> tuple[str, str]:
+    return explanation.held_out(), explanation.stability()
 
 
 def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
