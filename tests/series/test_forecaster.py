@@ -80,7 +80,9 @@ def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, fo
 def largest_root(first, second):
     """Of det(I s^2 - first s - second), by polynomial arithmetic."""
     s = np.polynomial.Polynomial([0, 1])
-    entries = [[s**2 * float(i == j) - s * float(first[i, j]) - float(second[i, j]) for j in range(3)] for i in range(3)]
+    entries = [
+        [s**2 * float(i == j) - s * float(first[i, j]) - float(second[i, j]) for j in range(3)] for i in range(3)
+    ]
     (a, b, c), (d, e, f), (g, h, i) = entries
     return np.abs((a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)).roots()).max()
 

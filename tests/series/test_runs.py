@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from pellucid import runs
+from pellucid.cli import app
+from pellucid.cli.output import table_of
 from pellucid.series import Forecaster, recordings
 from pellucid.series.runs import MEASURES, baseline, compared, train
 
@@ -64,24 +67,32 @@ def test_what_laws_explain_where_they_were_not_fitted_comes_before_how_close_the
 TRANSPARENCY = ("explained_left_out", "relative_deviation", "deviation", "unstable", "spectral_radius", "variation")
 
 
-def test_a_run_says_what_it_chose_and_when_laws_say_nothing(tmp_path):
-    # Eight channels of noise: there is nothing to forecast, and no law to read.
-    noise = np.random.default_rng(0).normal(size=(1500, 8))
+def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
+    # Each value follows from the one 25 steps before: along 20 steps no law of the last few values holds.
+    generator = np.random.default_rng(0)
+    table = generator.normal(size=(3000, 2))
+    for t in range(25, 3000):
+        table[t] = 0.97 * table[t - 25] + 0.2 * table[t]
     said = []
-    model = Forecaster(context=20, width=4, epochs=1, weight=0.1)
-    summary = train(recordings(noise), model, tmp_path / "run", title="noise", progress=False, say=said.append)
-    assert said[0].startswith("laws: order 1, radius ")
-    assert "(chosen by leave-one-out): 9 coefficients per channel on " in said[0]
-    assert said[1].startswith("network: begins as one linear law of the last ")
+    model = Forecaster(context=30, width=4, epochs=1, weight=0.01, linear=25)
+    summary = train(recordings(table), model, tmp_path / "run", title="far", progress=False, say=said.append)
+    assert said[0].startswith("laws: order ")
+    assert "(chosen by leave-one-out): " in said[0]
+    assert said[1] == "network: begins as one linear law of the last 25 values (as you say)"
     assert summary["choices"] == said[:2]
-    assert summary["settings"]["order"] == 1
-    shares = {name: model["scores"]["explained_left_out"] for name, model in summary["models"].items()}
-    told = {text.partition(":")[0] for text in summary["verdict"] if "the laws explain nothing at steps they" in text}
-    assert told == {name for name, share in shares.items() if share < 0.05}
+    assert said[0].startswith(f"laws: order {summary['settings']['order']}, radius {summary['settings']['radius']}, ")
+    assert summary["models"]["DEEP"]["scores"]["relative_error"] < 0.5
+    assert max(model["scores"]["explained_left_out"] for model in summary["models"].values()) < 0.05
+    nothing = "the laws explain nothing at steps they were not fitted to"
+    told = [text.partition(":")[0] for text in summary["verdict"] if nothing in text]
+    assert told == ["DEEP", "GAME"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.index("Held-out variance explained") < page.index("Relative deviation")
-    for name in told:
-        assert f"{name}: the laws explain nothing at steps they were not fitted to" in page
+    compared = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "run")])
+    for text in (page, compared.stdout, table_of(summary)):
+        assert f"GAME: {nothing} (held-out variance explained " in text
+    explained = Forecaster.load(tmp_path / "run" / "game").explain(table[100:130])
+    assert nothing in str(explained)
 
 
 @pytest.mark.parametrize(
