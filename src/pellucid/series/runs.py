@@ -171,7 +171,7 @@ def compared(models: Mapping[str, Any], linear: Mapping[str, Any]) -> list[str]:
     simple = errors.pop("linear")
     told = ", ".join(f"{name} {far:.3g} ({near:.3g})" for name, (far, near) in errors.items())
     numbers = (
-        f"relative error on the validation data over the horizon (and one step ahead): linear law {simple[0]:.3g} "
+        f"Relative error on the validation data over the horizon (and one step ahead): linear law {simple[0]:.3g} "
         f"({simple[1]:.3g}), {told}"
     )
     ratios = {name: [own / law for own, law in zip(pair, simple, strict=True)] for name, pair in errors.items()}
