@@ -36,8 +36,9 @@ _TYPED = {
 # What else stands in quotes, and is an option.
 _OPTIONS = (
     "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups",
-    "header", "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction",
-    "radius", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+    "header", "horizon", "learning_rate", "level", "linear", "margin", "names", "order", "patience", "pattern",
+    "prediction", "radius", "ridge", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth",
+    "weight", "width",
 )  # fmt: skip
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 

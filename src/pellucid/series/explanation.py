@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
+from pellucid.series.laws import NEAR_ZERO, NOTHING, spectral_radius
 from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
@@ -21,9 +22,12 @@ from pellucid.witnesses.linear import LinearWitness
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound")
-# Channels that a summary names, and parameters that a table shows.
+_ARRAYS = (
+    "context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound", "explained",
+)  # fmt: skip
+# Channels and steps that a summary names, and parameters that a table shows.
 _CHANNELS = 6
+_STEPS = 10
 _COLUMNS = 12
 
 
@@ -66,6 +70,9 @@ class Explanation:
     """The number of held-out sequences that the bound was learned from."""
     why_not: str | None = None
     """Why there is no bound, if there is none."""
+    explained: np.ndarray | None = field(default=None, repr=False)
+    """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
+    steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -76,6 +83,11 @@ class Explanation:
     def variation(self) -> np.ndarray:
         """(H - 1,) total variation |theta_{h+1} - theta_h|_1 between consecutive witnesses, over all parameters."""
         return np.asarray(np.abs(np.diff(self.parameters, axis=0)).sum((1, 2)))
+
+    @property
+    def spectral_radius(self) -> np.ndarray:
+        """(H,) of each step's law; above 1 it is unstable: its own forecast would run away."""
+        return spectral_radius(self.parameters)
 
     @property
     def standardized(self) -> np.ndarray:
@@ -108,7 +120,7 @@ class Explanation:
         members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
             center=place,
-            place=f"step {place + 1}",
+            place=f"step {place + 1}{self._unstable(place)}",
             size=len(members),
             rmse=float(self.fit[place]),
             digits=self._digits,
@@ -117,6 +129,11 @@ class Explanation:
             coefficients=torch.from_numpy(self.parameters[place, 1:]),
             intercept=torch.from_numpy(self.parameters[place, 0]),
         )
+
+    def _unstable(self, place: int) -> str:
+        """A word of warning beside the law of a step, if it needs one."""
+        radius = float(self.spectral_radius[place])
+        return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
 
     @property
     def _digits(self) -> int:
@@ -178,10 +195,30 @@ class Explanation:
             for name, gap, move in zip(self.channels, gaps, moves, strict=True)
         ]
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
-        text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
+        first = self.held_out()
+        text = f"{first}\n" if first else ""
+        text += "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
         text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
-        return f"{text}\n{self.trust()}"
+        return f"{text}\n{self.stability()}\n{self.trust()}"
+
+    def held_out(self) -> str:
+        """How much the laws explain at steps that they were not fitted to, in one line; empty if not known."""
+        if self.explained is None or not np.isfinite(self.explained).any():
+            return ""
+        share = float(np.nanmean(self.explained))
+        text = f"held-out variance explained {share:.0%} along this forecast"
+        return f"{text}: {NOTHING}" if share < NEAR_ZERO else text
+
+    def stability(self) -> str:
+        """Whether the laws are stable, in one line."""
+        radii = self.spectral_radius
+        text = f"spectral radius of the laws {np.median(radii):.3g} (median over the steps)"
+        places = [str(step + 1) for step in np.flatnonzero(radii > 1)]
+        if not places:
+            return text
+        which = ", ".join(places[:_STEPS]) + (", ..." if len(places) > _STEPS else "")
+        return f"{text}; unstable (above 1) at {len(places)} of {len(radii)} steps: {which}"
 
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
@@ -211,6 +248,7 @@ class Explanation:
             "why_not": self.why_not,
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
+            "spectral_radius": self.spectral_radius.tolist(),
         }
 
     @classmethod
@@ -237,14 +275,16 @@ class Explanation:
         """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names])
+        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius",
+                         *self.names])  # fmt: skip
+        radii = self.spectral_radius.tolist()
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
                 bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
+                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters])
         Path(path).write_text(text.getvalue())
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:

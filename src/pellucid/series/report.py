@@ -107,11 +107,17 @@ def _view(explanation: Explanation) -> dict[str, Any]:
         "steps": len(explanation),
         "level": percent(explanation.level),
         "trust": _trust(explanation),
+        # What the laws are worth comes before how close they are.
+        "worth": [f"{line[0].upper()}{line[1:]}." for line in _worth(explanation) if line],
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
                    ("sd", "± one standard deviation"), ("witness", "witness")],
         "channels": [_channel(explanation, k) for k in shown],
         "more": len(explanation.channels) - len(shown),
     }  # fmt: skip
+
+
+def _worth(explanation: Explanation) -> tuple[str, str]:
+    return explanation.held_out(), explanation.stability()
 
 
 def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
@@ -157,12 +163,13 @@ def _laws(explanation: Explanation, k: int) -> list[str]:
     left = len(explanation.names) - len(rows)
     more = f" … and {counted(left, 'weaker term')}" if left else ""
     texts = []
-    for theta in explanation.parameters[:, :, k]:
+    for theta, radius in zip(explanation.parameters[:, :, k], explanation.spectral_radius, strict=True):
         terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
         terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
         text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
         text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}")
+        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
+        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
     return texts
 
 
