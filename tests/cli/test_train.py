@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -281,17 +282,13 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
     file = place / "recordings" / "a.csv"
     model = Forecaster.load(place / "series" / "game")
     shown = run("explain", place / "series", file).stdout
-    assert shown == f"{model.explain(file)}\n".replace(
-        "`table(name)` shows the other channels", "--channel shows the others"
-    )
+    explanation = replace(model.explain(file), overall=model.law_of(file))
+    assert shown == f"{explanation}\n".replace("`table(name)` shows the other channels", "--channel shows the others")
     assert "--channel shows the others" in shown
-    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(
-        model.explain(file).table("right")
-    )
+    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(explanation.table("right"))
     for kind in ("html", "svg", "png", "json", "csv"):
         run("explain", place / "series", file, "-o", tmp_path / f"x.{kind}")
         assert (tmp_path / f"x.{kind}").stat().st_size > 500
-    assert "the last one, is explained" in run("explain", place / "series", place / "recordings").stderr
 
 
 @pytest.mark.parametrize(
@@ -303,6 +300,8 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
         (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
         (["run", "CCO", "--model", "best"], 1, '--model must be "game" or "deep"'),
         (["run", "CCO", "--target", "nonsense"], 1, "--target must be one of activity"),
+        (["run", "CCO", "--at", 3], 1, "--at is for recordings. Got a model of molecules"),
+        (["run", "CCO", "--forced"], 1, "--forced is for recordings"),
     ],
 )
 def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, message):

@@ -102,12 +102,14 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path):
     assert recordings(str(tmp_path / "a")).sources == ("a",)
 
 
-def test_chosen_columns_leave_out_times(tmp_path):
+def test_columns_are_chosen_in_any_order_and_times_are_none_of_them(tmp_path):
     path = write(tmp_path / "a.csv", "time,x,y\n9:00,1,2\n9:01,3,4\n")
     result = read(path, channels=["y", "x"])
     np.testing.assert_array_equal(result.values[0], [[2, 1], [4, 3]])
-    with pytest.raises(InputError, match="Got '9:00' in a.csv, column 'time', row 2; .* with `channels=`"):
-        read(path)
+    assert read(path).channels == ("x", "y")
+    assert read(path).ignored == (("time", "holds dates or times"),)
+    with pytest.raises(InputError, match="Got '9:00' in a.csv, column 'time', row 2; correct it, or leave that column"):
+        read(path, channels=["time", "x"])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_chosen_columns_leave_out_times(tmp_path):
         ("1\t2\n3\t\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
         (",x,y\n0,1,2\n1,3,4\n", "must have a name. Got none for column 1; name it, or leave it out.*`index=False`"),
         ("0,1\n5,6\n7,8\n", "either names or numbers. Got 0, 1, which may be both.*`header=True`"),
-        ("9:00,1\n9:01,2\n", "either names or numbers. Got both, 9:00, 1.*`header=True` or `header=False`"),
+        ("left,1\nright,2\n", "either names or numbers. Got both, left, 1.*`header=True` or `header=False`"),
         ("x,x\n1,2\n3,4\n", "different names. Got 'x' twice"),
         ("x;y\n1,5;2\n2,5;3\n", "Got '1,5' in a.csv, column 'x', row 2.*with `decimal=','`"),
         ("x,y\n", "a.csv must have rows of numbers. Got a line of names only"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import aligned, measured, number, say, warn
 from pellucid.errors import InputError
 
@@ -21,6 +21,8 @@ def compare(
     decimal: Decimal = None,
     header: Header = None,
     pattern: Pattern = None,
+    fill: Fill = None,
+    gaps: Gap = None,
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
     from pellucid import runs
@@ -47,7 +49,9 @@ def compare(
     else:
         models = {
             title: {
-                "scores": _scores(runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern))
+                "scores": _scores(
+                    runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern, fill, gaps)
+                )
             }
             for title, (folder, name) in named.items()
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,14 +33,17 @@ _TYPED = {
     "`table(columns=None)` shows all": "-o x.csv writes all",
     "train with analogs, with a pool, or with a lower threshold of similarity": "train with --analogs yes, or a --pool",
     "`which`": "--model",
+    "`by=`": "--recordings-by",
 }
 # What else stands in quotes, and is an option.
 _OPTIONS = (
-    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups",
-    "header", "horizon", "learning_rate", "level", "linear", "margin", "names", "order", "patience", "pattern",
-    "prediction", "radius", "ridge", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth",
-    "weight", "width",
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "drop", "epochs", "features", "fill", "game",
+    "gaps", "groups", "header", "horizon", "learning_rate", "level", "linear", "margin", "names", "order", "patience",
+    "pattern", "prediction", "radius", "ridge", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance",
+    "truth", "weight", "width",
 )  # fmt: skip
+# The same with a value.
+_VALUE = re.compile(r"`(by|drop|fill|gaps|pivot|split)='([^'`]+)'`")
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 
 
@@ -50,9 +54,14 @@ def as_typed(message: str) -> str:
     'Got both; say which one it is with --smiles.'
     >>> as_typed("`batch_size` of PropertyModel must be a whole number >= 1.")
     '--batch-size must be a whole number >= 1.'
+    >>> as_typed("Make each a recording with `by='engine no'`.")
+    "Make each a recording with --recordings-by 'engine no'."
     """
     for said, typed in _TYPED.items():
         message = message.replace(said, typed)
+    message = _VALUE.sub(
+        lambda found: f"--{'recordings-by' if found[1] == 'by' else found[1]} {shlex.quote(found[2])}", message
+    )
     message = re.sub(r" in place \d+ of `(smiles|pool)`", "", message)
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}", message)
 

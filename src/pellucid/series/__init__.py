@@ -6,6 +6,7 @@ from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
 from pellucid.series.forecaster import Forecast, Forecaster
 from pellucid.series.network import Gaussian, Network
+from pellucid.series.overall import RecordingLaw
 from pellucid.series.recordings import Recordings, recordings
 from pellucid.series.rig import simulate_rig
 from pellucid.series.scores import Scores
@@ -16,6 +17,7 @@ __all__ = [
     "Forecaster",
     "Gaussian",
     "Network",
+    "RecordingLaw",
     "Recordings",
     "Scores",
     "load_bearing",

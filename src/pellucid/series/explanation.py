@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -15,6 +16,7 @@ import torch
 
 from pellucid.errors import InputError
 from pellucid.series.laws import NEAR_ZERO, NOTHING, spectral_radius
+from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
@@ -73,6 +75,8 @@ class Explanation:
     explained: np.ndarray | None = field(default=None, repr=False)
     """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
     steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    overall: RecordingLaw | None = field(default=None, repr=False)
+    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -175,6 +179,10 @@ class Explanation:
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
+        if self.overall is not None:
+            whole = ["all", "", "", "", *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
+            lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
+            lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
             lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
         return "\n".join(lines)
@@ -246,6 +254,7 @@ class Explanation:
             "level": self.level,
             "calibrated": self.calibrated,
             "why_not": self.why_not,
+            "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
             "spectral_radius": self.spectral_radius.tolist(),
@@ -264,6 +273,7 @@ class Explanation:
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
             why_not=content.get("why_not"),
+            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
 
@@ -274,18 +284,20 @@ class Explanation:
     def to_csv(self, path: str | Path) -> None:
         """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius",
-                         *self.names])  # fmt: skip
+        csv.writer(text, lineterminator="\n").writerows(self.rows())
+        Path(path).write_text(text.getvalue())
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The same as a line of names and the rows."""
         radii = self.spectral_radius.tolist()
+        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
                 bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters])
-        Path(path).write_text(text.getvalue())
+                yield [h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

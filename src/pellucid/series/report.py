@@ -13,6 +13,7 @@ from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import Explanation
+from pellucid.series.laws import spectral_radius
 from pellucid.trust import typical, unknown
 
 if TYPE_CHECKING:
@@ -61,6 +62,29 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
         left=len(given) - len(items),
         laws=embed(laws),
     )
+
+
+def write_many(explanations: Mapping[str, Explanation], path: str | Path, *, title: str) -> int:
+    """Write several explanations as one HTML file, those that are least close to their laws first.
+
+    Parameters
+    ----------
+    explanations : by what was explained: the name of a recording, and the row.
+    path : of the HTML file.
+    title : of the page.
+
+    Returns
+    -------
+    How many there was no room for.
+    """
+    far = {place: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
+           for place, e in explanations.items()}  # fmt: skip
+    channels = list(next(iter(explanations.values())).channels)
+    room = max(2, _PANELS // min(_CHANNELS, len(channels)))
+    shown = sorted(explanations, key=lambda place: far[place])[-room:]
+    items = [{"place": place, "explanation": explanations[place].to_dict()} for place in shown]
+    write({"kind": "series", "title": title, "channels": channels, "explanations": items}, path)
+    return len(explanations) - len(shown)
 
 
 def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
@@ -148,6 +172,7 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
         "unit": "in the units of the data" if explanation.scale is None else "standardized",
         "weaker": len(theta) - len(rows),
         "law": _laws(explanation, k)[0],
+        "overall": _whole(explanation, k),
     }
 
 
@@ -157,13 +182,26 @@ def _strongest(theta: np.ndarray) -> list[int]:
     return sorted(np.argsort(-strength, kind="stable")[:_ROWS].tolist())
 
 
-def _laws(explanation: Explanation, k: int) -> list[str]:
+def _whole(explanation: Explanation, k: int) -> dict[str, Any] | None:
+    """The law of the recording as a whole, and how it compares with the local ones."""
+    law = explanation.overall
+    if law is None:
+        return None
+    return {
+        "law": _laws(explanation, k, law.parameters[None])[0],
+        "explained": percent(float(law.explained[k])) if np.isfinite(law.explained[k]) else None,
+        "local": percent(float(law.local[k])) if np.isfinite(law.local[k]) else None,
+    }
+
+
+def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
     left = len(explanation.names) - len(rows)
     more = f" … and {counted(left, 'weaker term')}" if left else ""
+    parameters = explanation.parameters if parameters is None else parameters
     texts = []
-    for theta, radius in zip(explanation.parameters[:, :, k], explanation.spectral_radius, strict=True):
+    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
         terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
         terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
         text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
