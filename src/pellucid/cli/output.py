@@ -34,9 +34,10 @@ _TYPED = {
 }
 # What else stands in quotes, and is an option.
 _OPTIONS = (
-    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups",
-    "header", "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction",
-    "radius", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "every", "features", "game",
+    "groups", "header", "healthy", "horizon", "learning_rate", "level", "margin", "names", "order", "patience",
+    "pattern", "persistence", "prediction", "radius", "seed", "sequences", "smiles", "target", "targets", "task",
+    "threshold", "tolerance", "truth", "weight", "width",
 )  # fmt: skip
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 

@@ -1,6 +1,8 @@
 """Multi-channel time series: forecasts, and the local autoregressive laws that they follow."""
 
 from pellucid.series.bearing import load_bearing
+from pellucid.series.condition import Alarm, Condition, assess
+from pellucid.series.condition_figure import plot_condition
 from pellucid.series.explanation import Explanation
 from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
@@ -11,6 +13,8 @@ from pellucid.series.rig import simulate_rig
 from pellucid.series.scores import Scores
 
 __all__ = [
+    "Alarm",
+    "Condition",
     "Explanation",
     "Forecast",
     "Forecaster",
@@ -18,7 +22,9 @@ __all__ = [
     "Network",
     "Recordings",
     "Scores",
+    "assess",
     "load_bearing",
+    "plot_condition",
     "plot_explanations",
     "read",
     "recordings",

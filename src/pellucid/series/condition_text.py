@@ -1,0 +1,158 @@
+"""The condition of a machine in words: what a terminal and the head of a report say."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.series.alarms import highest_level
+from pellucid.series.indicators import INDICATORS
+from pellucid.trust import percent
+
+if TYPE_CHECKING:
+    from pellucid.series.condition import Alarm, Condition
+
+
+def text(condition: Condition) -> str:
+    """Everything that a terminal shows."""
+    parts = [basis(condition), table(condition), "\n".join(verdicts(condition)), false_alarms(condition)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def basis(condition: Condition) -> str:
+    """What was compared with what."""
+    needed, window = condition.persistence
+    limits = condition.limits
+    places = np.flatnonzero(condition.healthy)
+    which = f"{limits.count} others"
+    if len(places):
+        span = f"number {places[0] + 1} to {places[-1] + 1}" if len(places) > 1 else f"number {places[0] + 1}"
+        which = f"{limits.count} of them, {span}"
+    lines = [
+        f"{len(condition)} recordings, {condition.sequences} sequences of each through the network; healthy: {which}"
+    ]
+    if known(condition):
+        lines.append(
+            f"alarm: {needed} of the last {window} recordings beyond a limit, which {percent(condition.level)} of "
+            f"healthy recordings stay within (calibrated on {limits.count})"
+        )
+    else:
+        lines.append(unknown(condition))
+    return "\n".join(lines)
+
+
+def known(condition: Condition) -> bool:
+    """Whether there are alarm levels at all."""
+    return bool(np.isfinite(condition.limits.limit).any())
+
+
+def unknown(condition: Condition) -> str:
+    """Why there are none, and what to do."""
+    count = condition.limits.count
+    enough = math.floor(1000 * highest_level(count)) / 1000
+    return (
+        f"Alarm levels of {percent(condition.level)} are not known: {count} healthy recordings are enough for "
+        f"{percent(enough)}; name more of them with `healthy=`, or lower `level`."
+    )
+
+
+def table(condition: Condition) -> str:
+    """The number of the recording at which each indicator of each channel raised its first alarm."""
+    if not known(condition):
+        return ""
+    rows = [["first alarm", *INDICATORS]]
+    for c, channel in enumerate(condition.channels):
+        own = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
+        there = np.isfinite(condition.limits.center[:, c])
+        rows.append([channel, *(cell(own.get(name)) if there[m] else "" for m, name in enumerate(INDICATORS))])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+             for row in rows]  # fmt: skip
+    lines.insert(1, "-" * len(lines[0]))
+    if any(alarm.lasts is None or alarm.lasts > alarm.first for alarm in condition.alarms):
+        lines.append("651~973 comes and goes from 651 on and lasts from 973 on; 651~ does not last")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def cell(alarm: Alarm | None) -> str:
+    """A number, counted from 1; where the alarm comes and goes at first, also that from which on it lasts."""
+    if alarm is None:
+        return "-"
+    if alarm.lasts == alarm.first:
+        return str(alarm.first + 1)
+    return f"{alarm.first + 1}~{'' if alarm.lasts is None else alarm.lasts + 1}"
+
+
+def verdicts(condition: Condition) -> list[str]:
+    """A sentence per channel that shows a change, the earliest first, and one for all others."""
+    if not known(condition):
+        return []
+    lines, rest = [], single(condition)
+    for channel in ranked(condition):
+        lines.append(f"{channel}: {sentence(condition, channel)}")
+        rest.remove(channel)
+    if rest:
+        lines.append(f"no alarm: {', '.join(rest)}" if lines else "No channel shows an alarm.")
+    return lines
+
+
+def ranked(condition: Condition) -> list[str]:
+    """Channels that raise an alarm: first those with one that lasts, by when it begins."""
+    begins = {}
+    for channel in single(condition):
+        own = [alarm for alarm in condition.alarms if alarm.channel == channel]
+        if own:
+            begins[channel] = earliest(own)
+    return sorted(begins, key=lambda name: (begins[name].lasts is None, begins[name].lasts or begins[name].first))
+
+
+def earliest(alarms: list[Alarm]) -> Alarm:
+    """The one that lasts longest; of passing ones the first."""
+    return min(alarms, key=lambda alarm: (alarm.lasts is None, alarm.lasts or alarm.first, -alarm.peak))
+
+
+def sentence(condition: Condition, channel: str) -> str:
+    """Since when a channel is in alarm, by which indicator, and how far it went."""
+    own = [alarm for alarm in condition.alarms if alarm.channel == channel]
+    if not own:
+        return "no alarm"
+    first = earliest(own)
+    worst = max(own, key=lambda alarm: alarm.peak)
+    place = first.first if first.lasts is None else first.lasts
+    kind = "alarms that come and go, the first at" if first.lasts is None else "alarm since"
+    same = [a.indicator for a in own if (a.first if first.lasts is None else a.lasts) == place]
+    by = ", ".join(sorted(same, key=INDICATORS.index))
+    return (
+        f"{kind} {where(condition, place)}, {first.side} healthy by {by}; largest: {worst.indicator}, "
+        f"{worst.peak:.3g} healthy sd in recording {worst.peak_at + 1}"
+    )
+
+
+def where(condition: Condition, place: int) -> str:
+    """A recording by number and name, and how long before the last one."""
+    found = f"recording {place + 1} of {len(condition)} ({condition.recordings[place]})"
+    if condition.hours is not None:
+        found += f", {condition.hours[-1] - condition.hours[place]:.1f} h before the last"
+    return found
+
+
+def false_alarms(condition: Condition) -> str:
+    """What the same limits say of the healthy recordings, and how many of them there are."""
+    if not known(condition):
+        return ""
+    share, raised = condition.false_alarms
+    pairs = int(np.isfinite(condition.limits.center).sum())
+    return (
+        f"among the healthy: {percent(float(f'{share:.2g}'))} of values beyond a limit; {raised} of {pairs} indicators "
+        f"of channels raise an alarm\na limit is for one indicator of one channel, and for machines that do not drift: "
+        f"of {pairs} some are crossed by chance"
+    )
+
+
+def single(condition: Condition) -> list[str]:
+    """The channels, without all of them together."""
+    from pellucid.series.condition import ALL
+
+    return [name for name in condition.channels if name != ALL or len(condition.channels) == 1]
