@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EVEN = 3.0
 # Points of a line: of more values the smallest and the largest of each piece are drawn.
 _POINTS = 600
-_MARKS = (3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5, 1e6)
+_MARKS = (3.0, 10.0, 30.0, *(10.0**power for power in range(2, 8)))
 
 
 def timeline(
@@ -89,12 +89,12 @@ def squeezed(distance: float) -> float:
 
 
 def _marks(low: float, high: float) -> list[tuple[float, str]]:
-    """Places along the axis that fit, and their texts: not more than about eight."""
+    """Places along the axis that fit, and their texts: not more than seven."""
     sides = [value for value in _MARKS if squeezed(value) <= max(high, -low)]
-    if len(sides) > 4:
+    if len(sides) > 2:
         sides = [value for value in sides if value not in (3.0, 30.0)]
-    if len(sides) > 4:
-        sides = sides[-1::-2][::-1]
+    if len(sides) > 3:
+        sides = sides[1::2]
     values = [-value for value in sides[::-1]] + [0.0] + list(sides)
     texts = [(squeezed(value), f"{value:g}".replace("-", MINUS)) for value in values]
     return [(place, text) for place, text in texts if low <= place <= high]

@@ -51,11 +51,8 @@ class Limits:
         values = np.where(empty, 0.0, values)
         center = np.nanmedian(values, axis=0)
         scale = _spread(values, center)
-        gaps = np.full_like(values, np.inf)
-        for i in range(count if count > 1 else 0):
-            others = np.delete(values, i, axis=0)
-            blank = ~np.isfinite(others).any(0)
-            gaps[i] = np.where(blank, np.inf, values[i] - np.nanmedian(np.where(blank, 0.0, others), axis=0))
+        with np.errstate(invalid="ignore"):  # what is not known is farther than anything: see below
+            gaps = values - _others(np.where(np.isfinite(values), values, np.inf))
         distances = np.where(rising[:, None], gaps, np.abs(gaps)) / scale
         rank = _rank(count, level)
         limit = np.full(center.shape, np.inf)
@@ -78,6 +75,17 @@ class Limits:
         distances = np.nan_to_num(self.distances(values), nan=0.0)
         below = (distances < -self.limit) & ~self.rising[:, None]
         return np.asarray((distances > self.limit).astype(int) - below.astype(int))
+
+
+def _others(values: np.ndarray) -> np.ndarray:
+    """(n, ...) for each value the median of the other n - 1."""
+    count = len(values)
+    if count < 2:
+        return np.full_like(values, np.inf)
+    ordered = np.sort(values, axis=0)
+    rank = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
+    middle = ((count - 2) // 2, (count - 1) // 2)  # of the others; those above the value itself are one further
+    return sum(np.take_along_axis(ordered, place + (rank <= place), axis=0) for place in middle) / 2  # type: ignore[no-any-return]
 
 
 def _spread(values: np.ndarray, center: np.ndarray) -> np.ndarray:

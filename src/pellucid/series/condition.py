@@ -252,11 +252,10 @@ def assess(
     level, persistence = check_level(level), _alarms.check_persistence(persistence)
     places = check_healthy(healthy)
 
-    def measured(what: Any) -> dict[str, list[Any]]:
+    def measured(sources: Sequence[Any]) -> tuple[list[str], list[Measured]]:
         """The names of all recordings, and what was measured."""
         from tqdm.auto import tqdm
 
-        sources = sources_of(what, pattern)
         names, parts = [], []
         with tqdm(total=len(sources), unit="recording", disable=not progress, dynamic_ncols=True) as bar:
             for source in sources:
@@ -264,9 +263,11 @@ def assess(
                     parts.append(measure(model, one, sequences, order))
                     names.append(one.sources[0])
                 bar.update()
-        return {"names": names, "parts": parts}
+        return names, parts
 
-    names, parts = measured(data).values()
+    # First: what is wrong with them should be told before the work.
+    sources, others = sources_of(data, pattern), sources_of(healthy, pattern) if places is None else []
+    names, parts = measured(sources)
     if len(names) < 2:
         raise InputError(
             "There must be several recordings to follow a machine over time. Got 1; cut it into pieces of so many rows "
@@ -274,7 +275,7 @@ def assess(
         )
     inside = np.zeros(len(names), dtype=bool)
     if places is None:
-        sound: list[Measured] = measured(healthy)["parts"]
+        _, sound = measured(others)
     else:
         inside[places(len(names))] = True
         if not inside.any():

@@ -50,7 +50,7 @@ def plot_condition(
     for kind, names, there in (("channel", shown, condition.channels), ("indicator", rows, INDICATORS)):
         wrong = [name for name in names if name not in there]
         if wrong or not names:
-            raise InputError(f"Every {kind} must be one of {', '.join(there)}. Got {wrong[0] if wrong else 'none'!r}.")
+            raise InputError(f"Every {kind} must be one of {', '.join(there)}. Got {wrong[0] if wrong else 'none'}.")
     figure = Figure(figsize=(1.2 + 3.1 * len(shown), 0.9 + 1.35 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(shown), squeeze=False, sharex=True)
     for i, indicator in enumerate(rows):

@@ -105,12 +105,17 @@ def ranked(condition: Condition) -> list[str]:
         own = [alarm for alarm in condition.alarms if alarm.channel == channel]
         if own:
             begins[channel] = earliest(own)
-    return sorted(begins, key=lambda name: (begins[name].lasts is None, begins[name].lasts or begins[name].first))
+    # The law of a channel reads its neighbors, too: where several begin together, the farthest one is named first.
+    return sorted(begins, key=lambda name: _since(begins[name]))
 
 
 def earliest(alarms: list[Alarm]) -> Alarm:
     """The one that lasts longest; of passing ones the first."""
-    return min(alarms, key=lambda alarm: (alarm.lasts is None, alarm.lasts or alarm.first, -alarm.peak))
+    return min(alarms, key=_since)
+
+
+def _since(alarm: Alarm) -> tuple[bool, int, float]:
+    return alarm.lasts is None, alarm.first if alarm.lasts is None else alarm.lasts, -alarm.peak
 
 
 def sentence(condition: Condition, channel: str) -> str:
