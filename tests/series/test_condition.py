@@ -196,7 +196,7 @@ def test_sequences_are_evenly_spaced_over_the_recording(model, rig, monkeypatch)
     monkeypatch.setattr(Forecaster, "held_out", lambda self, parts, **_: seen.append(parts) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         measure(model, rig[7], 4, 2)
-    starts = [row for row in range(0, 1500, 30)]
+    starts = range(0, 1500, 30)
     expected = [rig.values[7][starts[i] :][:30] for i in (0, 16, 33, 49)]
     np.testing.assert_array_equal(seen[0], np.stack(expected))
 

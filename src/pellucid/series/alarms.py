@@ -85,7 +85,8 @@ def _others(values: np.ndarray) -> np.ndarray:
     ordered = np.sort(values, axis=0)
     rank = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
     middle = ((count - 2) // 2, (count - 1) // 2)  # of the others; those above the value itself are one further
-    return sum(np.take_along_axis(ordered, place + (rank <= place), axis=0) for place in middle) / 2  # type: ignore[no-any-return]
+    low, high = (np.take_along_axis(ordered, place + (rank <= place), axis=0) for place in middle)
+    return np.asarray((low + high) / 2)
 
 
 def _spread(values: np.ndarray, center: np.ndarray) -> np.ndarray:
