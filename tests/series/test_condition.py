@@ -121,9 +121,24 @@ def test_a_healthy_machine_raises_no_alarm(follow):
     assert found.alarms == []
     assert verdicts(found) == ["No channel shows an alarm."]
     assert "No channel shows an alarm." in str(found)
-    share, raised = found.false_alarms
-    assert share <= 0.06
-    assert raised == 0
+    check = found.false_alarms
+    assert check.level == 0.95
+    assert check.beyond <= 0.1  # 20 recordings of 22 indicators, of which many rise and fall together
+    assert (check.raised, check.of) == (0, 22)
+    assert "drift" not in str(found)
+
+
+def test_healthy_recordings_that_drift_are_told(follow):
+    found = follow()
+    drift = found.reference.copy()
+    drift[20:] += 10 * found.limits.scale
+    drifting = replace(found, reference=drift, healthy=np.zeros(65, dtype=bool))
+    assert drifting.false_alarms.beyond == 1.0
+    assert drifting.false_alarms.raised == 22
+    assert "100 % of values in the second half are beyond; 22 of 22 indicators of channels raise" in str(drifting)
+    assert "note: the healthy recordings drift" in str(drifting)
+    assert replace(found, reference=drift[:17]).false_alarms is None
+    assert replace(found, level=0.99).false_alarms.level == pytest.approx(20 / 21)
 
 
 def test_an_alarm_that_passes_does_not_last(follow, model, rig):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 ALL = "all channels"
 SEQUENCES = 50
 HEALTHY = 0.2
+# Healthy recordings of which limits can be tried out on others.
+_FEWEST = 9
 
 
 class Alarm(NamedTuple):
@@ -46,6 +48,19 @@ class Alarm(NamedTuple):
     """The largest distance from then on, in healthy standard deviations."""
     peak_at: int
     """In this recording."""
+
+
+class FalseAlarms(NamedTuple):
+    """Healthy recordings judged by other healthy ones."""
+
+    level: float
+    """Of the limits: that of the condition, or the highest that half of the healthy recordings are enough for."""
+    beyond: float
+    """The share of values beyond their limits, over all indicators and channels; 1 - level is what is promised."""
+    raised: int
+    """Indicators of channels that raise an alarm,"""
+    of: int
+    """of so many."""
 
 
 @final
@@ -131,15 +146,18 @@ class Condition:
         places = np.flatnonzero(self.healthy)
         return int(places[-1]) + 1 if len(places) else 0
 
-    @property
-    def false_alarms(self) -> tuple[float, int]:
-        """Of the healthy recordings: the mean share beyond a limit, over channels and indicators; and how many of these
-        raise an alarm.
-        """
-        beyond = self.limits.beyond(self.reference)
-        counted = np.isfinite(self.limits.center)
+    @cached_property
+    def false_alarms(self) -> FalseAlarms | None:
+        """What limits from the first half of the healthy recordings say of the second half; None of too few."""
+        half = len(self.reference) // 2
+        if half < _FEWEST:
+            return None
+        level = min(self.level, _alarms.highest_level(half))
+        limits = Limits.of(self.reference[:half], level, self.limits.rising)
+        beyond = limits.beyond(self.reference[half:])
+        counted = np.isfinite(limits.center)
         raised = _alarms.standing(beyond, self.persistence).any(0) & counted
-        return float((beyond != 0).mean(0)[counted].mean()), int(raised.sum())
+        return FalseAlarms(level, float((beyond != 0).mean(0)[counted].mean()), int(raised.sum()), int(counted.sum()))
 
     @cached_property
     def hours(self) -> list[float] | None:
@@ -148,7 +166,6 @@ class Condition:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON; None for what is not known."""
-        share, raised = self.false_alarms
         return {
             "channels": list(self.channels),
             "indicators": list(INDICATORS),
@@ -163,7 +180,7 @@ class Condition:
             "center": plain(self.limits.center),
             "scale": plain(self.limits.scale),
             "limit": plain(self.limits.limit),
-            "false_alarms": {"beyond": share, "raised": raised},
+            "false_alarms": None if self.false_alarms is None else self.false_alarms._asdict(),
             "alarms": [alarm._asdict() for alarm in self.alarms],
             "values": plain(self.values),
             "distances": plain(self.distances),

@@ -41,7 +41,7 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
         for m in range(len(INDICATORS))
         if np.isfinite(condition.limits.center[m, condition.channels.index(channel)])
     ]
-    earliest = min((alarm.first for alarm in condition.alarms), default=len(condition) - 1)
+    early = words.earliest(condition.alarms) if condition.alarms else None
     return write_page(
         path,
         "condition.html",
@@ -53,13 +53,13 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
         indicators=INDICATORS,
         rows=[_row(condition, channel) for channel in condition.channels],
         rule=_rule(condition),
-        healthy=words.false_alarms(condition).replace("\n", "; ").capitalize(),
+        healthy=[line[:1].upper() + line[1:] for line in words.false_alarms(condition).splitlines()],
         even=f"{EVEN:g}",
         level=percent(condition.level, 0 if round(100 * condition.level, 6) % 1 == 0 else 1),
         inside=len(places) > 0,
         more=len(condition.channels) - len(shown),
         count=len(condition),
-        at=earliest + 1,
+        at=len(condition) if early is None else 1 + (early.first if early.lasts is None else early.lasts),
         channels=[_channel(condition, name, panels) for name in shown],
         meanings=MEANINGS.items(),
         numbers=embed(

@@ -11,6 +11,9 @@ from pellucid.series.alarms import highest_level
 from pellucid.series.indicators import INDICATORS
 from pellucid.trust import percent
 
+# So many times as many false alarms as promised are no chance.
+_DRIFT = 3.0
+
 if TYPE_CHECKING:
     from pellucid.series.condition import Alarm, Condition
 
@@ -72,7 +75,7 @@ def table(condition: Condition) -> str:
              for row in rows]  # fmt: skip
     lines.insert(1, "-" * len(lines[0]))
     if any(alarm.lasts is None or alarm.lasts > alarm.first for alarm in condition.alarms):
-        lines.append("651~973 comes and goes from 651 on and lasts from 973 on; 651~ does not last")
+        lines.append("A~B comes and goes from A on and lasts from B on; A~ does not last")
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -144,16 +147,22 @@ def where(condition: Condition, place: int) -> str:
 
 
 def false_alarms(condition: Condition) -> str:
-    """What the same limits say of the healthy recordings, and how many of them there are."""
+    """How healthy recordings fare with limits from others, and what limits do not promise."""
     if not known(condition):
         return ""
-    share, raised = condition.false_alarms
+    lines = []
+    check = condition.false_alarms
+    if check is not None:
+        lines.append(
+            f"false alarms: by {percent(round(check.level, 3))} limits from the first half of the healthy recordings, "
+            f"{percent(round(check.beyond, 3))} of values in the second half are beyond; {check.raised} of {check.of} "
+            "indicators of channels raise an alarm there"
+        )
+        if check.beyond > _DRIFT * (1 - check.level):
+            lines.append("note: the healthy recordings drift, or are not all healthy: expect false alarms")
     pairs = int(np.isfinite(condition.limits.center).sum())
-    return (
-        f"among the healthy: {percent(float(f'{share:.2g}'))} of values beyond a limit; {raised} of {pairs} indicators "
-        f"of channels raise an alarm\na limit is for one indicator of one channel, and for machines that do not drift: "
-        f"of {pairs} some are crossed by chance"
-    )
+    lines.append(f"each limit is for one indicator of one channel: of {pairs} some are crossed by chance")
+    return "\n".join(lines)
 
 
 def single(condition: Condition) -> list[str]:
