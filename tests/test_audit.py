@@ -65,7 +65,7 @@ def test_it_prints_as_a_table():
         deviation, 95% quantile               0.25
         deviation, 100% quantile              0.25
         rmse at the centers                    0.5
-        bound near a center, 90 %         not known
+        bound near a center, 90 %        not known
         generalized AUC, local              0.0000
         generalized AUC, global             0.0000
         """ + report.caution()

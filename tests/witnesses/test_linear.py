@@ -287,6 +287,7 @@ def test_a_law_of_no_columns_is_a_mean(generator):
     torch.testing.assert_close(fitted.parameters[:, 0], torch.stack([f[:4].mean(0), f.mean(0)]))
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # small on purpose
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("ridge", [0.0, 0.02, 1.0])
 def test_a_fit_that_leaves_no_degree_of_freedom_is_saturated(ridge, intercept, generator):

@@ -37,10 +37,10 @@ _TYPED = {
 }
 # What else stands in quotes, and is an option.
 _OPTIONS = (
-    "analogs", "batch_size", "channels", "context", "decimal", "depth", "drop", "epochs", "features", "fill", "game",
-    "gaps", "groups",
-    "header", "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction",
-    "radius", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "drop", "epochs", "every", "features", "fill",
+    "game", "gaps", "groups", "header", "healthy", "horizon", "learning_rate", "level", "linear", "margin", "names",
+    "order", "patience", "pattern", "persistence", "prediction", "radius", "ridge", "seed", "sequences", "smiles",
+    "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
 )  # fmt: skip
 # The same with a value.
 _VALUE = re.compile(r"`(by|drop|fill|gaps|pivot|split)='([^'`]+)'`")

@@ -88,6 +88,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from an interrupte
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of split, initial weights and order.")]
 _SUITS = "what suits the data"
+_CHOSEN = "chosen by leave-one-out"
 Epochs = Annotated[int | None, typer.Option(min=1, help="How often all data are seen.", show_default=_SUITS)]
 Width = Annotated[int | None, typer.Option(min=1, help="Of the network's hidden layers.", show_default=_SUITS)]
 Batch = Annotated[int | None, typer.Option(min=1, help="Items in a training step.", show_default=_SUITS)]
@@ -234,8 +235,20 @@ def series(
     ] = SeriesSplit.RANDOM,
     context: Annotated[int, typer.Option(min=1, help="Observe so many values,")] = 80,
     horizon: Annotated[int, typer.Option(min=2, help="and forecast so many.")] = 20,
-    order: Annotated[int, typer.Option(min=1, help="Past values that a law reads.")] = 2,
-    radius: Annotated[int, typer.Option(min=1, help="Steps to either side over which a law is fitted.")] = 9,
+    order: Annotated[
+        int | None, typer.Option(min=1, help="Past values that a law reads.", show_default=_CHOSEN)
+    ] = None,
+    radius: Annotated[
+        int | None, typer.Option(min=1, help="Steps to either side over which a law is fitted.", show_default=_CHOSEN)
+    ] = None,
+    ridge: Annotated[
+        float | None, typer.Option(min=0, help="Of the laws' least squares, in units of each channel's variance.",
+                                   show_default=_CHOSEN)
+    ] = None,
+    linear: Annotated[
+        int | None, typer.Option(min=0, help="Past values that the network's linear path reads; 0 is none.",
+                                 show_default="chosen by cross-validation")
+    ] = None,
     game: Annotated[SeriesGame, typer.Option(help="Which game is played; none trains DEEP alone.")] = (
         SeriesGame.SYMMETRIC
     ),
@@ -271,10 +284,11 @@ def series(
     given = {
         "epochs": epochs, "width": width, "batch_size": batch_size, "learning_rate": learning_rate,
         "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
+        "order": order, "radius": radius, "ridge": ridge, "linear": linear,
     }  # fmt: skip
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     play = None if game is SeriesGame.NONE else game.value
-    model = Forecaster(context=context, horizon=horizon, order=order, radius=radius, game=play, seed=seed, **settings)  # type: ignore[arg-type]
+    model = Forecaster(context=context, horizon=horizon, game=play, seed=seed, **settings)  # type: ignore[arg-type]
     source.require_variation()
     parts = splitting.split(source, context + horizon, seed, other, kind=split.value)
     unused = source.unused(context + horizon)

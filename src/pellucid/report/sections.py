@@ -90,8 +90,9 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     result = []
     last = list(summary.get("models") or {})[-1:]
     rows = scores(summary)
-    # Accuracy comes first; beside it, how far network and witnesses are apart.
-    apart = [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
+    # Accuracy comes first; beside it, what witnesses explain where they were not fitted, or how far they are apart.
+    honest = [row for row in rows[1:] if "held-out" in row["title"].lower()]
+    apart = honest + [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
     for row in rows[:1] + apart[:1]:
         values = row["values"]
         if last and values.get(last[0]) is not None:

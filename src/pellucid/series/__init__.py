@@ -1,6 +1,8 @@
 """Multi-channel time series: forecasts, and the local autoregressive laws that they follow."""
 
 from pellucid.series.bearing import load_bearing
+from pellucid.series.condition import Alarm, Condition, assess
+from pellucid.series.condition_figure import plot_condition
 from pellucid.series.explanation import Explanation
 from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
@@ -12,6 +14,8 @@ from pellucid.series.rig import simulate_rig
 from pellucid.series.scores import Scores
 
 __all__ = [
+    "Alarm",
+    "Condition",
     "Explanation",
     "Forecast",
     "Forecaster",
@@ -20,7 +24,9 @@ __all__ = [
     "RecordingLaw",
     "Recordings",
     "Scores",
+    "assess",
     "load_bearing",
+    "plot_condition",
     "plot_explanations",
     "read",
     "recordings",

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
+from pellucid.series.laws import NEAR_ZERO, NOTHING, spectral_radius
 from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
@@ -23,9 +24,12 @@ from pellucid.witnesses.linear import LinearWitness
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound")
-# Channels that a summary names, and parameters that a table shows.
+_ARRAYS = (
+    "context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound", "explained",
+)  # fmt: skip
+# Channels and steps that a summary names, and parameters that a table shows.
 _CHANNELS = 6
+_STEPS = 10
 _COLUMNS = 12
 
 
@@ -66,10 +70,13 @@ class Explanation:
     neighborhood, which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
     calibrated: int = 0
     """The number of held-out sequences that the bound was learned from."""
-    overall: RecordingLaw | None = field(default=None, repr=False)
-    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
     why_not: str | None = None
     """Why there is no bound, if there is none."""
+    explained: np.ndarray | None = field(default=None, repr=False)
+    """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
+    steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    overall: RecordingLaw | None = field(default=None, repr=False)
+    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -80,6 +87,11 @@ class Explanation:
     def variation(self) -> np.ndarray:
         """(H - 1,) total variation |theta_{h+1} - theta_h|_1 between consecutive witnesses, over all parameters."""
         return np.asarray(np.abs(np.diff(self.parameters, axis=0)).sum((1, 2)))
+
+    @property
+    def spectral_radius(self) -> np.ndarray:
+        """(H,) of each step's law; above 1 it is unstable: its own forecast would run away."""
+        return spectral_radius(self.parameters)
 
     @property
     def standardized(self) -> np.ndarray:
@@ -112,7 +124,7 @@ class Explanation:
         members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
             center=place,
-            place=f"step {place + 1}",
+            place=f"step {place + 1}{self._unstable(place)}",
             size=len(members),
             rmse=float(self.fit[place]),
             digits=self._digits,
@@ -121,6 +133,11 @@ class Explanation:
             coefficients=torch.from_numpy(self.parameters[place, 1:]),
             intercept=torch.from_numpy(self.parameters[place, 0]),
         )
+
+    def _unstable(self, place: int) -> str:
+        """A word of warning beside the law of a step, if it needs one."""
+        radius = float(self.spectral_radius[place])
+        return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
 
     @property
     def _digits(self) -> int:
@@ -186,10 +203,30 @@ class Explanation:
             for name, gap, move in zip(self.channels, gaps, moves, strict=True)
         ]
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
-        text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
+        first = self.held_out()
+        text = f"{first}\n" if first else ""
+        text += "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
         text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
-        return f"{text}\n{self.trust()}"
+        return f"{text}\n{self.stability()}\n{self.trust()}"
+
+    def held_out(self) -> str:
+        """How much the laws explain at steps that they were not fitted to, in one line; empty if not known."""
+        if self.explained is None or not np.isfinite(self.explained).any():
+            return ""
+        share = float(np.nanmean(self.explained))
+        text = f"held-out variance explained {share:.0%} along this forecast"
+        return f"{text}: {NOTHING}" if share < NEAR_ZERO else text
+
+    def stability(self) -> str:
+        """Whether the laws are stable, in one line."""
+        radii = self.spectral_radius
+        text = f"spectral radius of the laws {np.median(radii):.3g} (median over the steps)"
+        places = [str(step + 1) for step in np.flatnonzero(radii > 1)]
+        if not places:
+            return text
+        which = ", ".join(places[:_STEPS]) + (", ..." if len(places) > _STEPS else "")
+        return f"{text}; unstable (above 1) at {len(places)} of {len(radii)} steps: {which}"
 
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
@@ -216,10 +253,11 @@ class Explanation:
             **arrays,
             "level": self.level,
             "calibrated": self.calibrated,
-            "overall": None if self.overall is None else self.overall.to_dict(),
             "why_not": self.why_not,
+            "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
+            "spectral_radius": self.spectral_radius.tolist(),
         }
 
     @classmethod
@@ -234,8 +272,8 @@ class Explanation:
             radius=content["radius"],
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
-            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             why_not=content.get("why_not"),
+            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
 
@@ -251,14 +289,15 @@ class Explanation:
 
     def rows(self) -> Iterator[list[Any]]:
         """The same as a line of names and the rows."""
-        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names]
+        radii = self.spectral_radius.tolist()
+        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
                 bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                yield [h + 1, name, *(float(v) for v in numbers), bound, *parameters]
+                yield [h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

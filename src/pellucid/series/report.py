@@ -13,6 +13,7 @@ from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import Explanation
+from pellucid.series.laws import spectral_radius
 from pellucid.trust import typical, unknown
 
 if TYPE_CHECKING:
@@ -130,11 +131,17 @@ def _view(explanation: Explanation) -> dict[str, Any]:
         "steps": len(explanation),
         "level": percent(explanation.level),
         "trust": _trust(explanation),
+        # What the laws are worth comes before how close they are.
+        "worth": [f"{line[0].upper()}{line[1:]}." for line in _worth(explanation) if line],
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
                    ("sd", "± one standard deviation"), ("witness", "witness")],
         "channels": [_channel(explanation, k) for k in shown],
         "more": len(explanation.channels) - len(shown),
     }  # fmt: skip
+
+
+def _worth(explanation: Explanation) -> tuple[str, str]:
+    return explanation.held_out(), explanation.stability()
 
 
 def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
@@ -194,12 +201,13 @@ def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None
     more = f" … and {counted(left, 'weaker term')}" if left else ""
     parameters = explanation.parameters if parameters is None else parameters
     texts = []
-    for theta in parameters[:, :, k]:
+    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
         terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
         terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
         text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
         text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}")
+        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
+        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
     return texts
 
 
