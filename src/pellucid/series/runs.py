@@ -81,11 +81,9 @@ def train(
     length = model.context + model.horizon
     parts = split(source, length, model.seed, test, kind=kind)
     advice = recommendation(source, length) if kind == "random" and test is None else None
-    if advice:
-        say(advice)
     # Both models have the laws that are chosen here.
     model, choices = model.settled(parts["train"])
-    for sentence in choices:
+    for sentence in [*choices, *([advice] if advice else [])]:
         say(sentence)
     runs.open_folder(folder, resume=resume)
 
