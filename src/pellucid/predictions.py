@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pellucid.builders import from_lists, nearest
-from pellucid.errors import InputError
+from pellucid.errors import InputError, quietly
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, read_table, require_column, value_of
 from pellucid.witnesses.base import WitnessFamily
@@ -212,7 +212,8 @@ class ScaledLinearFamily(WitnessFamily):
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         mean, deviation = torch.from_numpy(self.mean), torch.from_numpy(self.deviation)
-        fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
+        with quietly():  # the commands speak of few members in their own words
+            fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
         coefficients = fitted.coefficients / deviation[:, None]
         intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
         theta = torch.cat([intercepts[:, None], coefficients], dim=1)
