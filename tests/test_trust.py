@@ -98,7 +98,8 @@ def test_a_copy_of_another_takes_the_place_of_the_member_left_out():
     ("count", "level", "enough"), [(8, 0.9, False), (9, 0.9, True), (98, 0.99, False), (99, 0.99, True)]
 )
 def test_a_level_needs_enough_neighborhoods(count, level, enough):
-    calibration = pl.calibrate(*drawn(count, 0), pl.ConstantFamily())
+    gaps = np.random.default_rng(0).random((count, 1, 2))
+    calibration = Calibration.of(HeldOut(gaps, gaps / 2, gaps, np.ones(2), np.full(2, 100.0)))
     assert calibration.knows(level) is enough
     assert np.isfinite(calibration.bound([0.0, 0.0], level)).all() == enough
 
