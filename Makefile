@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo test check format bench docs site wheel clean
 
 demo: .venv/installed
 	$(BIN)/pellucid demo
@@ -23,9 +23,21 @@ format: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.molecules
+	$(BIN)/python -m benchmarks.startup
 
 docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+site: .venv/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The wheel must work without the clone: installed into an empty environment, away from the sources.
+wheel:
+	rm -rf build
+	$(PYTHON) -m venv build/venv
+	build/venv/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/dist .
+	build/venv/bin/pip install -q --disable-pip-version-check -c constraints.txt "$$(ls $(CURDIR)/build/dist/*.whl)[molecules,plot]"
+	cd build/venv && bin/pellucid --help && bin/pellucid demo --size smoke --quiet && bin/python -c "import pellucid.series"
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -16,8 +16,12 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from benchmarks.run import table  # noqa: E402 - after the path to it
+from paper.runs import read_section  # noqa: E402
+
 NOTEBOOKS = ("any_model", "molecules")
-BENCHMARKS = {"core": "The core", "molecules": "Molecules"}
+BENCHMARKS = {"core": "The core", "molecules": "Molecules", "startup": "Starting up"}
 _INCLUDED = re.compile(r"<!-- include: (.+?) -->")
 _OPTIONS = re.compile(r"<!-- options: (.+?) -->")
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)#]+\.(?:png|svg))\)")
@@ -49,9 +53,8 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
 def section(name: str) -> str:
     """What stands between `<!-- name -->` and `<!-- end of name -->` in the README, the study or the pages."""
     for path in (ROOT / "README.md", ROOT / "paper" / "README.md", ROOT / "docs" / "series.md"):
-        _, start, rest = path.read_text().partition(f"<!-- {name} -->\n")
-        if start:
-            return rest.partition(f"<!-- end of {name} -->")[0].strip()
+        if (text := read_section(path, name)) is not None:
+            return text
     raise ValueError(f"no page has a section {name!r}")
 
 
@@ -97,9 +100,6 @@ def reproduction(study: str) -> str:
 
 def benchmarks() -> str:
     """The tables of benchmarks/*.json."""
-    sys.path.insert(0, str(ROOT))
-    from benchmarks.run import table
-
     page = [
         "# Benchmarks",
         "The game should cost almost nothing beside the predictor. Everything is measured against what one would "

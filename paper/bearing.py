@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, provenance, run_cells, write_report
+from paper.runs import ROOT, SIZES, Cell, Stage, load_config, provenance, run_cells, write_report
 
 REPORTS = ROOT / "paper" / "bearing"
 MODELS = ROOT / "out" / "bearing"
@@ -36,6 +37,11 @@ def cells(config: dict[str, Any]) -> list[Cell]:
     grid = [cell(f"{game}-{s:g}", game, s) for s in config["lambdas"] for game in ("asymmetric", "symmetric")]
     radii = [cell(f"radius-{r}", "asymmetric", 1, radius=r) for r in config["radii"]]
     return [cell("ar", None, 0), cell("deep", None, 0), *grid, *radii]
+
+
+def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
+    """All cells at once: no cell needs another's report."""
+    yield Stage(cells(config))
 
 
 def sequences(cell: Cell) -> dict[str, np.ndarray]:
@@ -161,7 +167,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
@@ -169,7 +175,7 @@ def main() -> None:
     parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--seed", type=int, help="another split, initialization and order than the configuration's")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     config = load_config("bearing", arguments.size)
     if arguments.seed is not None:
         config |= {"seed": arguments.seed, "size": f"{arguments.size}-seed{arguments.seed}"}

@@ -260,10 +260,10 @@ def sections(reports: Reports, others: Mapping[str, Reports], throughput: Mappin
     }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     reports = read_reports(REPORTS / arguments.size)
     throughput = json.loads((REPORTS / "throughput.json").read_text())
     for mark, text in sections(reports, other_seeds(arguments.size), throughput).items():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,11 +178,11 @@ def report(fits: list[Fit], *, seed: int, steps: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Reproduce the paper's Figure 2.")
     parser.add_argument("--out", type=Path, default=Path("out"), help="where the figures go (default: out)")
     parser.add_argument("--smoke", action="store_true", help="fewer steps of training")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     print("Fitting one neighborhood three ways, bisecting the weights to one error ...", flush=True)
     seed, steps = 0, 20 if arguments.smoke else 60
     x, y, fits = reproduce(seed=seed, steps=steps)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells
+from paper.runs import ROOT, SIZES, Cell, Stage, load_config, read_reports, run_stages
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -69,6 +70,15 @@ def chosen(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> float:
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
+
+
+def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
+    """The weight is chosen by the reports of the trained models."""
+    yield Stage([tree_cell(config)], alone=True)
+    yield Stage(train_cells(config))
+    weight = chosen(config, read_reports(folder))
+    note = f"chosen on the validation set: weight {weight:g}"
+    yield Stage([*measure_cells(config, weight), speed_cell(config)], alone=True, note=note)
 
 
 @lru_cache(maxsize=2)
@@ -263,23 +273,19 @@ def scaffold_atoms(smiles: str) -> frozenset[int]:
     return frozenset(left)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="models to train side by side, each on one core")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     config = load_config("moses", arguments.size)
     folder = arguments.out / config["size"]
     # Once, and not in every cell.
     embedded = bool(config.get("embedded"))
     print(corpus(embedded, "train", config["molecules"]), flush=True)
     print(corpus(embedded, "test", config["test"]), flush=True)
-    run_cells([tree_cell(config)], run, folder, 1)
-    run_cells(train_cells(config), run, folder, arguments.jobs)
-    weight = chosen(config, read_reports(folder))
-    print(f"chosen on the validation set: weight {weight:g}", flush=True)
-    run_cells([*measure_cells(config, weight), speed_cell(config)], run, folder, 1)
+    run_stages(stages(config, folder), run, folder, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Writes the tables into `paper/README.md` and the figure into `paper/moses/`. Not
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from paper.moses import REPORTS, chosen
@@ -188,10 +189,10 @@ SECTIONS = {
 }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
-    size = parser.parse_args().size
+    size = parser.parse_args(words).size
     study = Study(load_config("moses", size), read_reports(REPORTS / size))
     for mark, make in SECTIONS.items():
         text = make(study)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,16 @@ PACKAGES = ("pellucid", "torch", "numpy", "numba", "lightning", "scikit-learn")
 
 Cell: TypeAlias = dict[str, Any]
 """The complete configuration of one run, its name included; plain values only."""
+
+
+class Stage(NamedTuple):
+    """Cells of a study that need nothing of each other, only the reports of earlier stages."""
+
+    cells: list[Cell]
+    alone: bool = False
+    """Whether they run one after the other, because one takes all cores or its time is a result."""
+    note: str = ""
+    """What the stages before have decided, to be printed."""
 
 
 def load_config(name: str, size: str) -> dict[str, Any]:
@@ -99,6 +109,23 @@ def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], fold
             raise
 
 
+def run_stages(stages: Iterable[Stage], run: Callable[[Cell], dict[str, Any]], folder: Path, jobs: int) -> None:
+    """Run the stages of a study one after the other; a generator of them may read the reports of those before."""
+    for stage in stages:
+        if stage.note:
+            print(stage.note, flush=True)
+        run_cells(stage.cells, run, folder, 1 if stage.alone else jobs)
+
+
+def finished(stages: Iterable[Stage], folder: Path) -> bool:
+    """Whether every cell has a report of its configuration; stages are asked for only as far as they are finished."""
+    for stage in stages:
+        reports = read_reports(folder)
+        if any(reports.get(cell["name"], {}).get("config") != cell for cell in stage.cells):
+            return False
+    return True
+
+
 def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path, origin: Mapping[str, Any]) -> float:
     start = time.monotonic()
     results = run(cell)
@@ -117,6 +144,12 @@ def save_figure(figure: Figure, path: Path) -> None:
     figure.savefig(path.with_name(f"{path.name}.png"), dpi=130)
     with rc_context({"svg.hashsalt": path.name}):
         figure.savefig(path.with_name(f"{path.name}.svg"), metadata={"Date": None})
+
+
+def read_section(path: Path, mark: str) -> str | None:
+    """What stands between two marks of a Markdown file; None if they are not there."""
+    _, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    return rest.partition(f"<!-- end of {mark} -->")[0].strip() if begin else None
 
 
 def write_section(path: Path, mark: str, text: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache, partial
 from multiprocessing import get_context
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, provenance, read_reports, run_cells, write_report
+from paper.runs import ROOT, SIZES, Cell, Stage, load_config, provenance, read_reports, run_stages, write_report
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules, PropertyModel
@@ -108,6 +109,15 @@ def last_cells(config: dict[str, Any], choice: dict[str, float]) -> list[Cell]:
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
+
+
+def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
+    """Weights and margins are chosen by the reports of the first stage."""
+    yield Stage(first_cells(config))
+    choice = chosen(config, read_reports(folder))
+    note = f"chosen on the validation set: weight {choice['weight']:g}, margin {choice['margin']:g}"
+    yield Stage(second_cells(config, choice), note=note)
+    yield Stage(last_cells(config, choice))
 
 
 @lru_cache(maxsize=1)
@@ -283,13 +293,13 @@ def measure_again(cell: Cell, reports: Path) -> None:
     print(f"{cell['name']}: measured again", flush=True)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
     parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     config = load_config("tox21", arguments.size)
     folder = arguments.out / config["size"]
     if arguments.measure_again:
@@ -298,11 +308,7 @@ def main() -> None:
         with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
             list(pool.map(partial(measure_again, reports=folder), saved))
         return
-    run_cells(first_cells(config), run, folder, arguments.jobs)
-    choice = chosen(config, read_reports(folder))
-    print(f"chosen on the validation set: weight {choice['weight']:g}, margin {choice['margin']:g}", flush=True)
-    run_cells(second_cells(config, choice), run, folder, arguments.jobs)
-    run_cells(last_cells(config, choice), run, folder, arguments.jobs)
+    run_stages(stages(config, folder), run, folder, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ Writes the tables into `paper/README.md` and the figures into `paper/tox21/`. No
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -329,10 +329,10 @@ def sections(study: Study) -> dict[str, str]:
     }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     study = Study(load_config("tox21", arguments.size), read_reports(REPORTS / arguments.size))
     for mark, text in sections(study).items():
         write_section(README, mark, text)

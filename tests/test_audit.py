@@ -53,22 +53,24 @@ def test_it_prints_as_a_table():
     f = torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1], dtype=torch.float64)
     report = pl.audit(f, x, pl.windows([8], radius=7), pl.ConstantFamily())
     expected = """\
-        neighborhoods                             8
-        members, median (largest)             8 (8)
-        deviation, mean                        0.25
-        deviation, 5% quantile                 0.25
-        deviation, 25% quantile                0.25
-        deviation, 50% quantile                0.25
-        deviation, 75% quantile                0.25
-        deviation, 95% quantile                0.25
-        deviation, 100% quantile               0.25
-        rmse at the centers                     0.5
-        variance explained by witnesses        0.0%
-        the same, at members left out          0.0%
-        bound near a center, 90 %           unknown
-        generalized AUC, local               0.0000
-        generalized AUC, global              0.0000"""
+        held-out variance explained           0.0%
+        the same, at members fitted to        0.0%
+        neighborhoods                            8
+        members, median (largest)            8 (8)
+        deviation, mean                       0.25
+        deviation, 5% quantile                0.25
+        deviation, 25% quantile               0.25
+        deviation, 50% quantile               0.25
+        deviation, 75% quantile               0.25
+        deviation, 95% quantile               0.25
+        deviation, 100% quantile              0.25
+        rmse at the centers                    0.5
+        bound near a center, 90 %        not known
+        generalized AUC, local              0.0000
+        generalized AUC, global             0.0000
+        """ + report.caution()
     assert str(report) == dedent(expected)
+    assert report.caution().startswith("held-out variance explained is 0.0%: at members that it was not fitted to")
 
 
 def test_bounds_follow_from_the_deviations_of_each_neighborhood():
@@ -95,7 +97,9 @@ def test_bounds_follow_from_the_deviations_of_each_neighborhood():
     both = ", ".join(f"{value:.3g}" for value in report.bound(0.8)[60])
     last = f"  with 80 % confidence within {both} of it at a further point nearby"
     assert str(report.witness(60, 0.8)).splitlines()[-1] == last
-    assert "confidence" not in str(report.witness(60, 0.999))
+    assert "with 99.9 % confidence is not known: 120 held-out neighborhoods are too few" in str(
+        report.witness(60, 0.999)
+    )
 
 
 def test_a_neighborhood_of_two_has_no_bound():
@@ -109,9 +113,10 @@ def test_of_a_constant_predictor_there_is_nothing_to_explain():
     report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
     assert np.isnan(report.explained)
     assert report.to_dict()["explained"] is None
-    assert "variance explained by witnesses   undefined" in str(report)
+    assert "held-out variance explained      undefined" in str(report)
+    assert not report.caution()
     assert torch.isnan(report.local_auc).all()
-    assert str(report).endswith("generalized AUC, global           undefined")
+    assert str(report).endswith("generalized AUC, global          undefined")
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["auc_global"] is None
 
 

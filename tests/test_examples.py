@@ -53,5 +53,5 @@ def test_it_is_kept_with_its_outputs_and_without_traces_of_a_computer(name):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_it_is_what_its_script_writes(make, name):
-    written, found = make.notebook(make.NOTEBOOKS[name]), kept(name)
+    written, found = make.notebook(name), kept(name)
     assert [(c.cell_type, c.source) for c in written.cells] == [(c.cell_type, c.source) for c in found.cells]

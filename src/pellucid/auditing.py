@@ -18,10 +18,12 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent, typical, unknown
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+LITTLE = 0.05
+"""Held-out variance explained below which witnesses are no account of the predictor."""
 
 
 def _mean(scores: Tensor) -> float | None:
@@ -60,6 +62,8 @@ class Audit:
     are: look at `left_out.explained()`, where it is not."""
     witnesses: Witnesses = field(repr=False)
     family: WitnessFamily = field(repr=False)
+    judges: Tensor | None = field(default=None, repr=False)
+    """The neighborhoods that held-out measures and bounds come from; None for all."""
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
@@ -95,7 +99,23 @@ class Audit:
     @cached_property
     def left_out(self) -> HeldOut:
         """What witnesses say of members that they were not fitted to."""
-        return held_out(self.witnesses.f, self.witnesses.x, self.witnesses.hoods, self.family)
+        hoods = self.witnesses.hoods
+        hoods = hoods if self.judges is None else hoods.select(self.judges)
+        return held_out(self.witnesses.f, self.witnesses.x, hoods, self.family)
+
+    def caution(self) -> str:
+        """What must be said where next to nothing is explained at members left out; otherwise nothing.
+
+        Next to nothing is less than 5 % of the variance, or less than a constant explains.
+        """
+        share = _mean(torch.from_numpy(self.left_out.explained()))
+        if share is None or share >= LITTLE:
+            return ""
+        return (
+            f"held-out variance explained is {_share(share)}: at members that it was not fitted to, a witness says "
+            f"{'little more' if share > 0 else 'no more'} than a constant, so do not read witnesses as the predictor's "
+            "laws. Take larger neighborhoods, a ridge, fewer features, or another family"
+        )
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -105,11 +125,23 @@ class Audit:
     def bound(self, level: float = LEVEL) -> np.ndarray:
         """(n, K) what |predictor - witness| does not exceed, with this confidence, at a further point of each
         neighborhood, which its witness was not fitted to; NaN where that is not known: in neighborhoods of fewer than
-        three members, or where there are too few neighborhoods for the level.
+        three members, or too few for the coefficients of a witness, where there are too few neighborhoods for the
+        level, and where a bound would be as wide as the predictions range. See `why_not`.
         """
         found = self.calibration.bound(self.distances, level)
-        found[~np.isfinite(found).all(1) | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
+        found[~np.isfinite(found)] = np.nan
+        found[self._saturated | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
         return found
+
+    def why_not(self, level: float = LEVEL) -> str:
+        """In one sentence why there are no bounds of this confidence, where there are none."""
+        large = (self.witnesses.hoods.sizes >= FEWEST).cpu().numpy()
+        saturated = bool(self._saturated[large].all())
+        return unknown(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
+
+    @cached_property
+    def _saturated(self) -> np.ndarray:
+        return np.asarray(self.witnesses.saturated().cpu().numpy())
 
     def to_dict(self, level: float = LEVEL) -> dict[str, Any]:
         """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
@@ -127,10 +159,8 @@ class Audit:
         }
 
     def _typical_bounds(self, level: float) -> list[float | None]:
-        """Of each output the median over the neighborhoods."""
-        known = self.bound(level)
-        known = known[~np.isnan(known).any(1)]
-        return np.median(known, axis=0).tolist() if len(known) else [None] * self.witnesses.f.shape[1]
+        """Of each output the median over the neighborhoods that have one."""
+        return [_known(value) for value in typical(self.bound(level)).tolist()]
 
     def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
         """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""
@@ -160,22 +190,23 @@ class Audit:
         summary = self.to_dict(level)
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
+            ("held-out variance explained", _share(summary["explained_left_out"])),
+            ("the same, at members fitted to", _share(summary["explained"])),
             ("neighborhoods", f"{len(self.deviations)}"),
             ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),
             ("deviation, mean", f"{summary['deviation']:.4g}"),
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
-            ("variance explained by witnesses", _share(summary["explained"])),
-            ("the same, at members left out", _share(summary["explained_left_out"])),
             *(
-                (f"bound near a center, {percent(level)}{name}", _score(value, "unknown"))
+                (f"bound near a center, {percent(level)}{name}", _score(value, "not known"))
                 for name, value in zip(self._named(), summary["bound"], strict=True)
             ),
             ("generalized AUC, local", _score(summary["auc_local"])),
             ("generalized AUC, global", _score(summary["auc_global"])),
         ]
         width = max(len(label) for label, _ in rows)
-        return "\n".join(f"{label:<{width}}  {value:>10}" for label, value in rows)
+        lines = [f"{label:<{width}}  {value:>10}" for label, value in rows]
+        return "\n".join([*lines, *([self.caution()] if self.caution() else [])])
 
 
 def audit(
@@ -187,6 +218,7 @@ def audit(
     deviation: Deviation = squared_error,
     features: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    judges: Sequence[int] | Tensor | None = None,
 ) -> Audit:
     """Fit witnesses to finished predictions and report how far they can be trusted.
 
@@ -200,6 +232,8 @@ def audit(
     family : where the witnesses come from.
     deviation : the measure d(f, g) of the deviations.
     features, outputs : names to print witnesses with; by default those of a table's columns.
+    judges : the neighborhoods that held-out measures and bounds come from, by their places; by default all. Where some
+        of them chose the family's settings, take the others: see `pellucid.choosing`.
     """
     features = list(x.columns) if features is None and hasattr(x, "columns") else features
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
@@ -207,6 +241,9 @@ def audit(
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
+    if judges is not None:
+        judges = _checks.indices(judges, "judges")
+        _checks.in_range(judges, len(hoods), "`judges`", "neighborhoods")
     witnesses = family.best_response(x, f, hoods).named(features, outputs)
     spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
     residual = f[hoods.members].double() - witnesses.at_members().double()
@@ -219,4 +256,5 @@ def audit(
         explained=1 - float(residual.square().sum()) / total if total > 0 else math.nan,
         witnesses=witnesses,
         family=family,
+        judges=judges,
     )

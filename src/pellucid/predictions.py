@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Literal, final
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from pellucid import _molecule_features, _roles
 from pellucid.builders import from_lists, nearest
+from pellucid.columns import Column, read_column, read_numbers, skip_blanks
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
-from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, read_table, require_column, value_of
-from pellucid.witnesses.base import WitnessFamily
-from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
+from pellucid.outcomes import OUTCOME, alike, revealing
+from pellucid.tables import Table, read_table, require_column, value_of
+from pellucid.witnesses.scaled import ScaledLinearFamily
 
-# How columns are recognized; capitals, blanks and hyphens do not matter.
-_PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
-_PROBABILITIES = re.compile(r"(.*_)?prob(s|as?|abilit(y|ies))?([_:.\d(\[].*)?")
-_SCORES = ("score", "scores", "f")
-_TRUTHS = ("truth", "ground_truth", "y_true", "measured", "observed", "actual", "target", "label")
-_NUMBERING = "numbers the rows"
-_MOLECULES = "molecules; read their substructures with `smiles=`"
 # Fewer rows have no neighborhoods to speak of.
 _FEWEST = 3
 # Rows and columns that a message lists.
-_LISTED = 5
+_LISTED, _COLUMNS = 5, 20
 
 
 @final
@@ -54,6 +46,14 @@ class Predictions:
     """The neighborhood that each row belongs to, where a column says it."""
     smiles: tuple[str, ...] | None = None
     """Where the features are fingerprints: of which molecules."""
+    named: bool = True
+    """Whether the features were named, and not all columns that might be some."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """What was done with columns that are not simply numbers: categories, and blanks that were filled."""
+    categories: tuple[tuple[int, int], ...] = ()
+    """Where the levels of each category begin and end among the features."""
+    alike: tuple[tuple[str, float], ...] = ()
+    """Features that may be measured values, as they rise and fall with the predictions, and their rank correlation."""
     left_out: tuple[tuple[str, str], ...] = ()
     """Columns that were not read, and why."""
     skipped: tuple[tuple[int, str], ...] = ()
@@ -67,15 +67,19 @@ class Predictions:
 
     def summary(self) -> str:
         """What was read and what was not, a line each."""
-        read = f"{len(self.features)} bits of fingerprints" if self.smiles else ", ".join(self.features)
-        lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", f"features: {read}"]
+        lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._read()]
         if self.truth_name is not None:
             lines.append(f"measured values: {self.truth_name}")
+        if not self.named and self.smiles is None:
+            lines.append("  they must be what the model read: if not, name those that are with `features=`")
+        lines += [f"  {name}: {note}" for name, note in self.notes]
         if self.left_out:
-            lines.append(f"columns left out: {', '.join(f'{name} ({why})' for name, why in self.left_out)}")
+            listed = [f"  {name}: {why}" for name, why in self.left_out[:_COLUMNS]]
+            more = len(self.left_out) - _COLUMNS
+            lines += ["columns left out:", *listed, *([f"  and {more} more"] if more > 0 else [])]
         if self.skipped:
-            listed = "; ".join(f"row {row}: {why}" for row, why in self.skipped[:_LISTED])
-            lines.append(f"rows left out: {len(self.skipped)} ({listed}{'; ...' if self.skipped[_LISTED:] else ''})")
+            skips = "; ".join(f"row {row}: {why}" for row, why in self.skipped[:_LISTED])
+            lines.append(f"rows left out: {len(self.skipped)} ({skips}{'; ...' if self.skipped[_LISTED:] else ''})")
         return "\n".join(lines)
 
     def errors(self) -> dict[str, float]:
@@ -90,31 +94,72 @@ class Predictions:
         return dict(zip(self.outputs, np.sqrt(squares.mean(axis=0)).tolist(), strict=True))
 
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """(P,) mean and (P,) standard deviation of each feature; 1 where it is constant."""
-        deviation = self.x.std(axis=0)
-        return self.x.mean(axis=0), np.where(deviation > 0, deviation, 1.0)
+        """(P,) where each feature is measured from, and (P,) what counts as one step of it.
+
+        That is the mean and the standard deviation of a number. Of a feature that has only two values, levels of
+        categories among them, it is the lower one and their difference; 1 where it is constant.
+        """
+        mean, step = self.x.mean(axis=0), self.x.std(axis=0)
+        if self.smiles is None:
+            low, high = self.x.min(axis=0), self.x.max(axis=0)
+            two = ((self.x == low) | (self.x == high)).all(axis=0)
+            # Measured from one of the two, so that what is constant in a neighborhood stays so to the last digit.
+            mean, step = np.where(two, low, mean), np.where(two, high - low, step)
+        return mean, np.where(step > 0, step, 1.0)
+
+    def places(self) -> np.ndarray:
+        """(N, Q) where rows lie, to measure how far they are apart: features in their steps, see `scale`.
+
+        Two rows that differ in a category are 1 apart in it, whichever its levels: as far as rows that differ by one
+        standard deviation of a number. For that a category of more than two levels has a column for each of them,
+        divided by the root of 2; a flag that is rarely set would otherwise outweigh everything else.
+        """
+        mean, step = self.scale()
+        x = (self.x - mean) / step
+        several = [(start, end) for start, end in self.categories if end - start > 1]
+        for start, end in several:
+            x[:, start:end] /= math.sqrt(2)
+        bases = [(1 - self.x[:, start:end].sum(1, keepdims=True)) / math.sqrt(2) for start, end in several]
+        return np.concatenate([x, *bases], axis=1)
+
+    def linear_family(self, ridge: float = 0.0) -> ScaledLinearFamily:
+        """Linear witnesses that read all features alike, in their steps, and are written in their units."""
+        mean, step = self.scale()
+        return ScaledLinearFamily(mean=mean, deviation=step, ridge=ridge)
 
     def neighborhoods(self, *, neighbors: int, threshold: float = 0.6) -> BaseNeighborhoods:
         """Who is near whom.
 
         Rows of the same group, one neighborhood each, where there are groups; molecules with a Tanimoto similarity
-        above the threshold; otherwise the nearest rows (the row itself included) in standardized features.
+        above the threshold; otherwise the nearest rows (the row itself first), as `places` has them.
         """
         if self.groups is not None:
             return self._grouped()
         if self.smiles is not None:
-            return _similar(self.smiles, threshold)
-        mean, deviation = self.scale()
-        return nearest((self.x - mean) / deviation, k=min(neighbors, len(self)))
+            return _molecule_features.similar(self.smiles, threshold)
+        return nearest(self.places(), k=min(neighbors, len(self)))
 
     def _grouped(self) -> Neighborhoods:
         """One neighborhood for each group; its center is the member nearest to the mean of its features."""
         members: dict[str, list[int]] = {}
         for i, group in enumerate(self.groups or ()):
             members.setdefault(group, []).append(i)
-        x = (self.x.astype(np.float64) - self.x.mean(axis=0)) / self.scale()[1]
+        x = self.places()
         centers = [rows[int(np.argmin(((x[rows] - x[rows].mean(0)) ** 2).sum(1)))] for rows in members.values()]
         return from_lists(list(members.values()), centers, n_points=len(self))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are features; a category is one of them. None for molecules."""
+        if self.smiles is not None:
+            return ()
+        later = {i for start, end in self.categories for i in range(start + 1, end)}
+        first = {start: self.features[start][1:].partition(" = ")[0] for start, end in self.categories}
+        return tuple(first.get(i, name) for i, name in enumerate(self.features) if i not in later)
+
+    def _read(self) -> str:
+        what = ", ".join(self.columns) if self.smiles is None else f"{len(self.features)} bits of fingerprints"
+        return f"features: {what}"
 
 
 def read_predictions(
@@ -125,52 +170,61 @@ def read_predictions(
     truth: str | None = None,
     groups: str | None = None,
     smiles: str | None = None,
+    blanks: Literal["fill", "drop"] = "fill",
 ) -> Predictions:
     """Predictions and features from a text file with a line of names; see `pellucid.tables.read_table`.
 
-    Rows with a blank among predictions, features or groups are left out, and listed.
+    Columns of texts that repeat are categories, see `pellucid.columns.read_column`. Rows without a prediction or a
+    group are left out, and listed.
 
     Parameters
     ----------
     prediction : the columns of predictions; by default those whose name says so.
-    features : the columns that witnesses read; by default all others that hold numbers, without names, numberings,
-        constants, and what looks like measured values.
+    features : the columns that witnesses read: those that the model read. By default all others that hold numbers or
+        categories, without names, numberings, dates, constants, columns that are mostly blank, what looks like
+        measured values, and what gives itself away as an outcome, see `pellucid.outcomes`.
     truth : a column of measured values: no feature; the error of the predictions is reported.
     groups : a column that says which rows are a neighborhood.
     smiles : a column of molecules whose fingerprints are the features; used by default where there is one and there
         are no other features.
+    blanks : among the features: "fill" puts the median of the column, and makes blanks of a category a level of their
+        own; "drop" leaves these rows out.
     """
+    if blanks not in ("fill", "drop"):
+        raise InputError(f"`blanks` must be 'fill' or 'drop'. Got {blanks!r}.")
     table = read_table(path)
     source = Path(path).name
-    for option, names in {
+    for option, asked_for in {
         "prediction": prediction,
         "features": features,
         "truth": [truth] if truth is not None else [],
         "groups": [groups] if groups is not None else [],
         "smiles": [smiles] if smiles is not None else [],
     }.items():
-        for name in names:
+        for name in asked_for:
             require_column(name, table.header, source, f"`{option}=`")
-    outputs = list(dict.fromkeys(prediction)) or _find_predictions(table, source)
+    outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
-    chosen, left_out = _choose_features(table, others, list(dict.fromkeys(features)), smiles, outputs)
+    asked = list(dict.fromkeys(features))
+    chosen, left_out = _roles.choose_features(table, others, asked, smiles, outputs)
     clash = set(chosen) & {*outputs, truth, groups}
     if clash:
         raise InputError(f"A column must be one thing. Got {sorted(map(str, clash))[0]!r} twice; name it once.")
     if not chosen and smiles is None:
-        smiles = _find_smiles(source, left_out)
+        smiles = _roles.find_smiles(source, left_out)
         left_out = [(name, why) for name, why in left_out if name != smiles]
     skipped: dict[int, str] = {}
-    f = _numbers(table, outputs, source, skipped)
-    x = _numbers(table, chosen, source, skipped)
-    known = None if truth is None else _numbers(table, [truth], source, None)[:, 0]
+    f = read_numbers(table, outputs, source, skipped)
+    known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
     if known is not None and np.isnan(known).all():
         raise InputError(f"`truth=` must hold measured values. Got {truth!r}, which is blank; choose another column.")
     labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
     for i, label in enumerate(labels or []):
         if not label:
             skipped.setdefault(i, f"{groups!r} is blank")
-    molecules = None if smiles is None else _canonical(table.column(smiles), skipped)
+    molecules = None if smiles is None else _molecule_features.canonical_smiles(table.column(smiles), skipped)
+    if blanks == "drop":
+        skip_blanks(table, chosen, skipped)
     kept = [i for i in range(len(table.rows)) if i not in skipped]
     if len(kept) < _FEWEST:
         raise InputError(
@@ -178,164 +232,68 @@ def read_predictions(
             + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(skipped.items())[:1])
             + ("; leave out columns with blanks by naming the others with `features=`." if skipped else "; add some.")
         )
+    rows = tuple(table.numbers[i] for i in kept)
+    columns: list[Column] = []
+    outcome = False  # whether it is clear which column was to be predicted
+    if smiles is None:
+        columns = [
+            read_column(name, [table.column(name)[i] for i in kept], rows, table.comma, source) for name in chosen
+        ]
+        if not asked:
+            measured = _measured(table, truth, left_out, kept)
+            outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in left_out)
+            columns, outcomes = _without_outcomes(columns, f[kept], measured)
+            left_out += outcomes
+            if not columns:
+                _roles.find_smiles(source, left_out)
+    names = tuple(feature for column in columns for feature in column.features)
+    x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
     texts = tuple(molecules[i] for i in kept) if molecules else None
     return Predictions(
         source=source,
         outputs=tuple(outputs),
         f=f[kept],
-        features=tuple(chosen) if texts is None else _bits(),
-        x=x[kept] if texts is None else _fingerprints(texts),
-        rows=tuple(table.numbers[i] for i in kept),
+        features=names if texts is None else _molecule_features.bit_names(),
+        x=x if texts is None else _molecule_features.fingerprints(texts),
+        rows=rows,
         truth=None if known is None else known[kept],
         truth_name=truth,
         groups=None if labels is None else tuple(labels[i] for i in kept),
         smiles=texts,
+        named=bool(asked),
+        notes=tuple((column.name, column.note) for column in columns if column.note),
+        categories=_ranges(columns),
+        alike=() if asked or outcome else tuple(alike(columns, f[kept]).items()),
         left_out=tuple(left_out),
         skipped=tuple((table.numbers[i], why) for i, why in sorted(skipped.items())),
     )
 
 
-@final
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ScaledLinearFamily(WitnessFamily):
-    """Linear witnesses that are fitted in standardized features and told in the features' own units.
-
-    Without a ridge this is `LinearFamily`, only more exact where units are far apart; a ridge treats all features
-    alike.
-    """
-
-    mean: np.ndarray = field(repr=False)
-    """(P,) of each feature."""
-    deviation: np.ndarray = field(repr=False)
-    """(P,) standard deviation of each feature."""
-    ridge: float = 0.0
-
-    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
-        mean, deviation = torch.from_numpy(self.mean), torch.from_numpy(self.deviation)
-        fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
-        coefficients = fitted.coefficients / deviation[:, None]
-        intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
-        theta = torch.cat([intercepts[:, None], coefficients], dim=1)
-        return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals)
+def _measured(
+    table: Table, truth: str | None, left_out: Sequence[tuple[str, str]], kept: Sequence[int]
+) -> tuple[str, np.ndarray] | None:
+    """A column of measured values, named or not, to hold the others against."""
+    names = [truth] if truth is not None else [name for name, why in left_out if why == _roles.MEASURED]
+    for name in names:
+        values = [value_of(cell, table.comma) for cell in table.column(name)]
+        if None not in values:
+            return name, np.array(values, dtype=np.float64)[list(kept)]
+    return None
 
 
-def _find_predictions(table: Table, source: str) -> list[str]:
-    found = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
-    found = found or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
-    for usual in _SCORES:
-        found = found or [name for name in table.header if plain(name) == usual]
-    if not found:
-        raise InputError(
-            f"{source} must have a column of predictions, named prediction or the like. Got "
-            f"{', '.join(table.header)}; say which one it is with `prediction=`."
-        )
-    return found
+def _without_outcomes(
+    columns: list[Column], f: np.ndarray, measured: tuple[str, np.ndarray] | None
+) -> tuple[list[Column], list[tuple[str, str]]]:
+    """The columns that a model may have read, and the others with the reason."""
+    if measured is None:
+        return columns, []
+    name, truth = measured
+    reasons = revealing(columns, f, truth, name)
+    return [column for column in columns if column.name not in reasons], list(reasons.items())
 
 
-def _choose_features(
-    table: Table, others: list[str], asked: list[str], smiles: str | None, outputs: list[str]
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """The columns that witnesses read, and the others with the reason."""
-    if asked or smiles is not None:
-        return asked, []
-    flaws = {name: _flaw(table, name, others, outputs) for name in others}
-    if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
-        flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
-    return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
-
-
-def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
-    """Why a column is no feature, unless it is asked for."""
-    # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
-    targets = {output.partition(": ")[2] for output in outputs} - {""}
-    if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
-        return "comes with the predictions"
-    values = [value_of(cell, table.comma) for cell in table.column(name)]
-    for cell, number, value in zip(table.column(name), table.numbers, values, strict=True):
-        if value is None and plain(name) in SMILES_NAMES:
-            return _MOLECULES
-        if value is None:
-            return f"{cell.strip()[:20]!r} in row {number} is no number"
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    if not known:
-        return "blank"
-    if _PROBABILITIES.fullmatch(plain(name)):
-        return "looks like a prediction; ask for it with `prediction=` or `features=`"
-    if plain(name) in ID_NAMES or plain(name).endswith("_id"):
-        return "a name"
-    steps = set(np.diff(known).tolist())
-    if len(known) == len(values) > 2 and steps == {1.0}:
-        return _NUMBERING
-    if len(set(known)) == 1:
-        return "always the same"
-    coordinate = any(plain(other) == "x" for other in others)
-    if name in targets or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
-        return "looks like measured values; say so with `truth=`, or ask for it with `features=`"
-    return ""
-
-
-def _find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
-    """The column of SMILES of a table that has no other features."""
-    found = {plain(name): name for name, why in reversed(left_out) if why == _MOLECULES}
-    for name in SMILES_NAMES:
-        if name in found:
-            return found[name]
-    reasons = ", ".join(f"{name} ({why})" for name, why in left_out[:_LISTED]) or "no other columns"
-    raise InputError(
-        f"{source} must have features beside the predictions: columns of numbers, or one of SMILES. Got {reasons}; add "
-        "what the model reads, or name the columns with `features=`."
-    )
-
-
-def _numbers(table: Table, names: Sequence[str], source: str, skipped: dict[int, str] | None) -> np.ndarray:
-    """(rows, names) values; rows with blanks are noted in `skipped`."""
-    result = np.empty((len(table.rows), len(names)))
-    for k, name in enumerate(names):
-        for i, cell in enumerate(table.column(name)):
-            value = value_of(cell, table.comma)
-            if value is None:
-                raise InputError(
-                    f"Column {name!r} of {source} must hold finite numbers. Got {cell.strip()[:40]!r} in row "
-                    f"{table.numbers[i]}; mend it, or choose another column."
-                )
-            if math.isnan(value) and skipped is not None:
-                skipped.setdefault(i, f"{name!r} is blank")
-            result[i, k] = value
-    return result
-
-
-def _canonical(cells: Sequence[str], skipped: dict[int, str]) -> list[str]:
-    from rdkit import rdBase
-
-    from pellucid.molecules.table import canonical
-
-    found = []
-    with rdBase.BlockLogs():
-        for i, cell in enumerate(cells):
-            text, reason = canonical(cell.strip())
-            if reason:
-                skipped.setdefault(i, f"{cell.strip()[:40]!r}: {reason}")
-            found.append(text)
-    return found
-
-
-def _bits() -> tuple[str, ...]:
-    from pellucid.molecules.neighborhoods import MORGAN
-
-    return tuple(f"bit {bit}" for bit in range(MORGAN.size))
-
-
-def _fingerprints(smiles: Sequence[str]) -> np.ndarray:
-    from pellucid.molecules.neighborhoods import MORGAN
-
-    return np.asarray(MORGAN(smiles).dense().numpy())
-
-
-def _similar(smiles: Sequence[str], threshold: float) -> Neighborhoods:
-    """Molecules whose Tanimoto similarity is above the threshold, most similar first."""
-    from pellucid.molecules.neighborhoods import MORGAN
-
-    fingerprints = MORGAN(smiles)
-    hits = fingerprints.similar_to(fingerprints, threshold=threshold)
-    count = len(smiles)
-    return Neighborhoods(torch.from_numpy(hits.members), torch.from_numpy(hits.offsets), torch.arange(count), count)
+def _ranges(columns: Sequence[Column]) -> tuple[tuple[int, int], ...]:
+    """Where the levels of each category begin and end."""
+    ends = np.cumsum([len(column.features) for column in columns]).tolist()
+    pairs = zip(columns, ends, strict=True)
+    return tuple((end - len(column.features), end) for column, end in pairs if column.levels)

@@ -10,10 +10,13 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.tree import DecisionTreeRegressor
 from typer.testing import CliRunner
 
-from pellucid import InputError
+from pellucid import InputError, audit
+from pellucid import nearest as near
+from pellucid.choosing import RIDGES, candidates_for, choose, prefix
 from pellucid.cli import app
 from pellucid.molecules import nav17
 from pellucid.predictions import read_predictions
+from pellucid.witnesses.scaled import ScaledLinearFamily
 
 SPEED, LOAD = (np.random.default_rng(seed).uniform(size=80) * unit for seed, unit in enumerate((10, 1000)))
 WAVE = np.sin(SPEED) + LOAD / 500
@@ -47,7 +50,8 @@ def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
     result = run(write(tmp_path / "a.csv", columns), "-o", tmp_path / "out.csv")
     assert result.exit_code == 0
     assert "all 80 witnesses are exact, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n" in result.stdout
-    assert "columns left out: id (a name)" in result.stdout
+    assert "columns left out:\n  id: a name\n" in result.stdout
+    assert "no ridge (held-out variance explained among the 10 nearest 100 %" in result.stdout
     for row in rows_of(tmp_path / "out.csv"):
         assert float(row["deviation"]) < 1e-20
         assert float(row["intercept"]) == pytest.approx(2)
@@ -58,7 +62,8 @@ def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
 def test_witnesses_are_those_of_a_loop_over_scikit_learn(tmp_path):
     columns = {"speed": SPEED, "load": LOAD, "prediction": WAVE}
     path = write(tmp_path / "a.csv", columns)
-    run(path, "--neighbors", 12, "-o", tmp_path / "out.csv")
+    result = run(path, "--neighbors", 12, "--ridge", 0, "-o", tmp_path / "out.csv")
+    assert "chosen" not in result.stdout
     x = np.stack([SPEED, LOAD], axis=1)
     found = rows_of(tmp_path / "out.csv")
     assert [int(row["row"]) for row in found] == list(range(2, 82))
@@ -79,6 +84,113 @@ def test_a_ridge_treats_all_columns_alike_and_is_told_in_their_units(tmp_path):
     for row, members in zip(json.loads((tmp_path / "out.json").read_text())["rows"], nearest(12), strict=True):
         model = Ridge(2.0).fit((x[members] - x.mean(0)) / scale, WAVE[members])
         np.testing.assert_allclose(np.ravel(row["witness"]["coefficients"]), model.coef_ / scale)
+
+
+def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
+    """Columns in different units, most of them noise: what was asked for stays, the rest is chosen."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(60, 10)) * 10.0 ** np.arange(10)
+    f = np.tanh(x[:, 0]) + 0.5 * x[:, 1] / 10 + 0.3 * generator.normal(size=60)
+    path = write(tmp_path / "a.csv", {f"x{k}": x[:, k] for k in range(10)} | {"prediction": f})
+    result = run(path, "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
+    content = json.loads((tmp_path / "out.json").read_text())
+    standardized = (x - x.mean(0)) / x.std(0)
+    hoods = near(standardized, k=25)
+    choice = choose(f, standardized, hoods, neighbors=candidates_for(60))
+    assert content["choice"] == choice.to_dict()
+    best, plainest = choice.best, choice.at(choice.best.neighbors, 0.0)
+    sentence = (
+        f"chosen by leave-one-out: {best.neighbors} neighbors, ridge {best.ridge:g} (held-out variance explained among "
+        f"the 10 nearest {100 * best.explained:.0f} %; without a ridge {100 * plainest.explained:.0f} %; 30 "
+        "neighborhoods chose)"
+    )
+    assert sentence in result.stdout
+    assert f"the {best.neighbors} nearest rows in standardized features" in result.stdout
+    page = (tmp_path / "out.html").read_text()
+    assert sentence in page
+    assert "How it was chosen" in page
+    assert page.count(" neighbors</th>") == len(candidates_for(60))
+    lines = result.stdout.splitlines()
+    assert lines[lines.index("") + 1].startswith("held-out variance explained ")
+    family = ScaledLinearFamily(mean=x.mean(0), deviation=x.std(0), ridge=best.ridge)
+    judged = audit(f, x, prefix(hoods, best.neighbors), family, judges=choice.others)
+    assert content["audit"]["explained_left_out"] == pytest.approx(judged.to_dict()["explained_left_out"])
+
+
+def test_what_is_asked_for_is_not_chosen(tmp_path):
+    path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "prediction": WAVE})
+
+    def candidates(*options):
+        run(path, *options, "-o", tmp_path / "out.json")
+        choice = json.loads((tmp_path / "out.json").read_text())["choice"]
+        return choice and {(c["neighbors"], c["ridge"]) for c in choice["candidates"]}
+
+    counts = candidates_for(80)
+    assert candidates("--neighbors", 30) == {(30, ridge) for ridge in RIDGES}
+    assert candidates("--ridge", 1) == {(count, 1) for count in counts}
+    assert candidates("--ridge", 1, "--neighbors", 30) is None
+    assert candidates("--family", "tree") == candidates("--family", "constant") == {(count, None) for count in counts}
+    assert candidates("--neighbors", 500, "--ridge", 0) is None
+    everything = run(path, "--neighbors", 500).stdout
+    assert "chosen by leave-one-out: 80 neighbors" in everything
+    assert "every neighborhood is the whole table of 80 rows" in everything
+
+
+def test_a_model_that_laws_do_not_explain_is_said_so_plainly(tmp_path):
+    generator = np.random.default_rng(1)
+    path = write(tmp_path / "a.csv", {"a": generator.normal(size=90), "prediction": generator.normal(size=90)})
+    result = run(path, "-o", tmp_path / "out.html", "-o", tmp_path / "out.json")
+    share = json.loads((tmp_path / "out.json").read_text())["audit"]["explained_left_out"]
+    assert share < 0.05
+    for text in (result.stdout, (tmp_path / "out.html").read_text()):
+        assert f"eld-out variance explained is {share:.1%}" in text
+        assert "do not read witnesses as the predictor" in text
+        assert "Take " in text
+
+
+def test_columns_of_every_kind(tmp_path):
+    generator = np.random.default_rng(2)
+    colour, smoker = generator.choice(["red", "green", "blue"], 120, p=[0.5, 0.3, 0.2]), np.tile(["yes", "no"], 60)
+    dose = generator.uniform(size=120)
+    f = 3 * dose + (colour == "green") - 2.0 * (smoker == "yes")
+    cells = ["" if i == 5 else value for i, value in enumerate(dose)]
+    columns = {"dose": cells, "colour": colour, "smoker": smoker, "when": ["2021-01-05"] * 120, "prediction": f}
+    path = write(tmp_path / "a.csv", columns)
+    result = run(path, "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
+    assert "features: dose, colour, smoker\n" in result.stdout
+    assert f"dose: 1 blank cell filled with the median, {np.median(np.delete(dose, 5)):.4g}\n" in result.stdout
+    assert "colour: green or blue against red\n" in result.stdout
+    assert "when: dates; write them as numbers" in result.stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert [column[:2] for column in content["columns"]] == [
+        ["prediction", "prediction"], ["dose", "feature"], ["colour", "feature"], ["smoker", "feature"],
+        ["when", "left out"],
+    ]  # fmt: skip
+    page = (tmp_path / "out.html").read_text()
+    assert "What each column was taken for" in page
+    assert "green or blue against red" in page
+    exact = run(path, "--blanks", "drop", "--ridge", 0, "--neighbors", 60, "-o", tmp_path / "out.csv")
+    assert "rows left out: 1 (row 7: 'dose' is blank)" in exact.stdout
+    rows = rows_of(tmp_path / "out.csv")
+    assert len(rows) == 119
+    for row in rows:
+        assert float(row["coefficient of (colour = green)"]) == pytest.approx(1)
+        assert float(row["coefficient of (smoker = yes)"]) == pytest.approx(-2)
+
+
+def test_an_outcome_is_flagged_and_kept_if_it_is_named(tmp_path):
+    generator = np.random.default_rng(3)
+    age = generator.normal(55, 10, 100)
+    columns = {"age": age, "time": np.exp(generator.normal(size=100) - age / 20), "event": [0, 1] * 50, "risk": age / 9}
+    path = write(tmp_path / "a.csv", columns)
+    shown = run(path, "--prediction", "risk").stdout
+    assert "features: age\n  they must be what the model read: if not, name those that are with --features\n" in shown
+    assert "  time: by its name an outcome, with 'event': keep it with --features if the model read it\n" in shown
+    assert "features: age, time\n" in run(path, "--prediction", "risk", "--features", "age,time").stdout
+    measured = {"age": age, "km driven": age * 3 + generator.normal(size=100), "prediction": age * 3}
+    asked = run(write(tmp_path / "b.csv", measured)).stdout
+    assert "note: km driven rises and falls with the predictions (rank correlation 1.00)" in asked
+    assert "say --truth 'km driven'; if the model read it, name it among the --features." in asked
 
 
 def test_trees_find_a_step(tmp_path):
@@ -146,7 +258,7 @@ def test_constants_and_several_predictions(tmp_path):
 def test_the_error_and_the_least_trustworthy_rows(tmp_path):
     bent = np.where(np.abs(SPEED - 5) < 0.4, 30.0, SPEED)
     path = write(tmp_path / "a.csv", {"speed": SPEED, "measured": bent + 0.5, "prediction": bent})
-    result = run(path, "--truth", "measured", "-o", tmp_path / "out.json")
+    result = run(path, "--truth", "measured", "--neighbors", 15, "-o", tmp_path / "out.json")
     assert "error of prediction against measured: 0.5 (root mean squared)" in result.stdout
     content = json.loads((tmp_path / "out.json").read_text())
     assert content["features"] == ["speed"]
@@ -160,7 +272,8 @@ def test_outputs_of_different_units_are_ranked_by_their_own(tmp_path):
     large = 1000 * np.sin(LOAD / 100)
     columns = {"speed": SPEED, "load": LOAD, "proba_0": WAVE, "proba_1": large, "label": [0, 1] * 40}
     path = write(tmp_path / "a.csv", columns)
-    result = run(path, "--truth", "label", "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
+    asked = ("--truth", "label", "--neighbors", 15, "--ridge", 0)
+    result = run(path, *asked, "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
     assert "predictions: proba_0, proba_1" in result.stdout
     assert "no error against label is told: --truth needs one --prediction, and there are 2" in result.stdout
     assert "error of" not in result.stdout
@@ -178,6 +291,8 @@ def test_outputs_of_different_units_are_ranked_by_their_own(tmp_path):
     assert "the 15 nearest rows in standardized features" in page
     one = run(path, "--prediction", "proba_0,proba_1", "--features", "speed, load")
     assert "features: speed, load\n" in one.stdout
+    assert "they must be what the model read" not in one.stdout
+    assert "they must be what the model read" in result.stdout
 
 
 def test_neighborhoods_that_say_nothing_are_told(tmp_path):
@@ -254,7 +369,11 @@ def test_what_predict_writes_is_understood(tmp_path):
 
 def test_semicolons_decimal_commas_tabs_and_blanks(tmp_path):
     (tmp_path / "a.csv").write_text("a;b;prediction\n1,5;2;3,25\n2;NA;1\n\n3;4;5\n4;2;NaN\n7;1;2\n")
-    given = read_predictions(tmp_path / "a.csv")
+    filled = read_predictions(tmp_path / "a.csv")
+    np.testing.assert_array_equal(filled.x, [[1.5, 2], [2, 2], [3, 4], [7, 1]])
+    assert filled.notes == (("b", "1 blank cell filled with the median, 2"),)
+    assert filled.skipped == ((6, "'prediction' is blank"),)
+    given = read_predictions(tmp_path / "a.csv", blanks="drop")
     np.testing.assert_array_equal(given.x, [[1.5, 2], [3, 4], [7, 1]])
     np.testing.assert_array_equal(given.f, [[3.25], [5], [2]])
     assert given.rows == (2, 5, 7)
@@ -282,7 +401,7 @@ def test_columns_that_are_no_features_are_told(tmp_path):
         "sample_id": "a name",
         "no": "a name",
         "time": "numbers the rows",
-        "site": "'a' in row 2 is no number",
+        "site": "a name: 3 different texts in 4 rows",
         "batch": "always the same",
         "empty": "blank",
         "y_true": "looks like measured values; say so with `truth=`, or ask for it with `features=`",
@@ -301,7 +420,11 @@ def test_columns_that_are_no_features_are_told(tmp_path):
         ("", {}, "must have a line of names and at least one row. Got 0 lines"),
         ("a,prediction\n1,2\n", {}, "must have features beside the predictions.*Got a .always the same"),
         ("a,prediction\n1,2\n4,3\n", {}, "must have at least 3 complete rows. Got 2 of 2; add some"),
-        ("a,prediction\n1,2\n,3\n5,\n9,1\n", {}, "Got 2 of 4; row 3: 'a' is blank; leave out columns with blanks"),
+        (
+            "a,prediction\n1,2\n,3\n5,\n9,1\n",
+            {"blanks": "drop"},
+            "Got 2 of 4; row 3: 'a' is blank; leave out columns with blanks",
+        ),
         ("a,prediction\n1,high\n5,low\n2,3\n", {}, "Column 'prediction'.*finite numbers. Got 'high' in row 2"),
         ("a,prediction\n1,inf\n5,3\n2,3\n", {}, "Got 'inf' in row 2"),
         ("a,b\n1,2\n5,3\n", {}, "must have a column of predictions.*Got a, b; say which one it is with `prediction=`"),
@@ -324,8 +447,7 @@ def test_bad_tables_are_refused(tmp_path, text, options, message):
 def test_too_few_members_for_a_linear_witness_are_told(tmp_path):
     columns = {f"x{a}": np.random.default_rng(a).normal(size=60) for a in range(9)}
     path = write(tmp_path / "a.csv", {**columns, "prediction": np.prod(list(columns.values()), axis=0)})
-    assert "the 20 nearest rows" in run(path).stdout
-    assert "10 members determine a linear function of 9 features" in run(path, "--neighbors", 10).stdout
+    assert "10 members determine a linear function of 9 features" in run(path, "--neighbors", 10, "--ridge", 0).stdout
     assert "note:" not in run(path, "--neighbors", 10, "--ridge", 1).stdout
 
 

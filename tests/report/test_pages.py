@@ -375,10 +375,32 @@ def test_an_audit_tells_which_variance_is_honest(audited, tmp_path):
     page = Page(write_audit(audited, tmp_path / "audit.html").read_text(encoding="utf-8"))
     found = audited.to_dict()
     words = page.words.replace("\u00a0", " ")
-    assert re.search(rf"Variance explained {100 * found['explained_left_out']:.0f} % at members left out", words)
-    fitted = f"high even for noise {100 * found['explained']:.1f} % Variance explained at members left out"
-    assert fitted in words
+    held_out, fitted = (f"{100 * found[key]:.0f} %" for key in ("explained_left_out", "explained"))
+    assert f"Held-out variance explained {held_out} at members not fitted to; {fitted} at those fitted to" in words
+    assert f"high even for noise {100 * found['explained']:.1f} %" in words
     assert f"no better than a constant {100 * found['explained_left_out']:.1f} %" in words
+
+
+def test_an_audit_that_explains_nothing_says_so_first(tmp_path):
+    generator = torch.Generator().manual_seed(0)
+    x, f = torch.rand(80, 3, generator=generator), torch.rand(80, generator=generator)
+    noise = pl.audit(f, x, pl.nearest(x, k=8), pl.LinearFamily())
+    share = noise.to_dict()["explained_left_out"]
+    assert share < 0
+    page = Page(write_audit(noise, tmp_path / "audit.html").read_text(encoding="utf-8"))
+    sentence = f"Held-out variance explained is {share:.1%}: at members that it was not fitted to, a witness says no"
+    assert page.words.index(sentence) < page.words.index("confidence a witness is within")
+    assert "Take larger neighborhoods, a ridge, fewer features, or another family." in page.words
+    assert sentence in Page(noise._repr_html_()).words
+
+
+def test_an_audit_shows_candidates_and_columns(audited, tmp_path):
+    candidates = (["ridge 0", "ridge <1>"], [("10 neighbors", [("5 %", False), ("48 %", True)])], "Held out.")
+    columns = [("<dose>", "feature", "3 blank cells filled"), ("time", "left out", "by its name an outcome")]
+    path = write_audit(audited, tmp_path / "audit.html", columns=columns, candidates=candidates)
+    words = Page(path.read_text(encoding="utf-8")).words
+    assert "How it was chosen Held out. ridge 0 ridge <1> 10 neighbors 5 % 48 % (chosen)" in words
+    assert "<dose> feature 3 blank cells filled time left out by its name an outcome" in words
 
 
 def test_of_few_neighborhoods_none_is_the_least_trustworthy(tmp_path):

@@ -499,7 +499,8 @@ def test_bad_calls_are_refused(trained):
 @pytest.mark.parametrize("forced", [False, True])
 def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
     rig = simulate_rig(files=2, rows=12_000, bearings=3, seed=1)
-    model = Forecaster(**{**SMALL, "epochs": 1}).fit(rig[0], validation=0.2, progress=False)
+    # Four coefficients on six steps; seven on three to five could not be held to account.
+    model = Forecaster(**{**SMALL, "order": 1, "radius": 5, "epochs": 1}).fit(rig[0], validation=0.2, progress=False)
     other = model.held_out(rig[1], forced=forced, seed=1)
     coverage = model.calibrations_["forced" if forced else "generated"].coverage(other)
     assert len(other.gaps) == 12_000 // 18
@@ -508,7 +509,7 @@ def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
 
 @pytest.fixture(scope="module")
 def trusted():
-    return Forecaster(**SMALL, order=2).fit(RIG, validation=0.3, progress=False)
+    return Forecaster(**{**SMALL, "order": 1}).fit(RIG, validation=0.3, progress=False)
 
 
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
@@ -518,15 +519,34 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
     # The mean of |f - g| over the neighborhood of the third step: steps 1 to 5.
     law = explanation[2]
     seen = np.concatenate([rows[:12], explanation.mean])
-    lags = np.stack([np.concatenate([seen[t], seen[t - 1]]) for t in range(11, 16)])
+    lags = seen[11:16]
     gaps = np.abs(explanation.mean[:5] - law(torch.from_numpy(lags)).numpy()).mean(0)
     np.testing.assert_allclose(explanation.bound[2], calibration.bound(gaps / scale) * scale, rtol=1e-3)
     assert explanation.level == 0.9
     assert explanation.calibrated == len(calibration) >= 9
     wider = trusted.explain(rows[:12], rows[12:], level=0.5)
     assert wider.trust().startswith("with 50 % confidence the law of a step is within bearing 1 ")
-    assert (trusted.explain(rows[:12], level=0.5).bound <= explanation.bound).all()
+    narrower = trusted.explain(rows[:12], level=0.5).bound
+    assert (narrower[2:4] <= explanation.bound[2:4]).all()
+    # The windows of the first and the last steps are smaller: three and four members for four coefficients.
+    assert np.isnan(wider.bound[[0, 1, 4, 5]]).all()
+    assert np.isfinite(wider.bound[2:4]).all()
+    content = json.loads(json.dumps(wider.to_dict(), allow_nan=False))
+    np.testing.assert_array_equal(type(wider).from_dict(content).bound, wider.bound)
     assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
+
+
+def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
+    model = Forecaster(**{**SMALL, "ridge": 0.0, "epochs": 1}).fit(RIG, validation=0.3, progress=False)
+    rows = RIG.values[0][:18]
+    explanation = model.explain(rows[:12], rows[12:])  # seven coefficients on three to five steps
+    assert explanation.bound is None
+    assert explanation.trust().endswith("use a ridge, fewer features or more members")
+    again = type(explanation).from_dict(json.loads(json.dumps(explanation.to_dict())))
+    assert again.trust() == explanation.trust()
+    explanation.to_html(tmp_path / "page.html")
+    assert "fewer features or more members" in (tmp_path / "page.html").read_text()
+    assert np.isnan(model.calibrations_["forced"].coverage(model.held_out(RIG, forced=True))).all()
 
 
 def test_steps_whose_windows_are_too_small_are_not_calibrated_on():

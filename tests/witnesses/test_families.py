@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import pellucid as pl
 from pellucid.testing import check_family, check_response
+
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 
 
 @dataclass(frozen=True)
@@ -83,3 +86,21 @@ def test_the_checks_catch_a_family_that_breaks_the_contract():
 
     with pytest.raises(AssertionError, match="follow their definition"):
         check_response(Wrong(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
+
+
+def test_outputs_without_a_bound_are_named():
+    class Half:
+        def bound(self, deviations, level=0.9):
+            return np.array([0.25, np.inf])
+
+        def why_not(self, level, *, size, saturated):
+            return f"not known: {size} members"
+
+    f = torch.stack([torch.arange(6.0), torch.arange(6.0) ** 2], 1)
+    hoods = pl.from_lists([range(4), [4, 5]])
+    witnesses = pl.ConstantFamily().best_response(torch.zeros(6, 1), f, hoods).named(outputs=["a", "b"])
+    one, small = witnesses.trusted(Half())
+    assert one.bound == [0.25, None]
+    assert str(one).endswith("with 90 % confidence within 0.25 (a) of it at a further point nearby; not known for b")
+    assert small.bound is None
+    assert str(small).endswith("  not known: 2 members")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from pellucid.auditing import Audit
+from pellucid.choosing import Candidate, Choice
 from pellucid.cli.output import as_typed
 from pellucid.predictions import Predictions
 from pellucid.trust import FEWEST, percent
@@ -27,16 +30,73 @@ _LISTED = 20
 _SHARED = ("features", "outputs", "center")
 
 
+@final
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How predictions were judged."""
+
+    family: str
+    neighborhoods: str
+    """In words."""
+    choice: Choice | None
+    """Of neighbors and ridge, where they were not asked for."""
+    level: float
+    """Of the confidence of the bounds."""
+
+
+def chosen(choice: Choice) -> str:
+    """What leave-one-out chose, and how good it is beside what it might have been."""
+    best = choice.best
+    if math.isnan(best.explained):
+        return f"chosen: {_settings(best)} (the predictions do not vary, so that any does)"
+    among = "" if choice.compared is None else f" among the {choice.compared} nearest"
+    text = f"chosen by leave-one-out: {_settings(best)} (held-out variance explained{among} {_share(best.explained)}"
+    plainest = choice.at(best.neighbors, 0.0)
+    if best.ridge and plainest is not None and plainest.explained < best.explained - 0.01:
+        text += f"; without a ridge {_share(plainest.explained)}"
+    aside = "" if choice.others is not None else ", and judge: too few to set some aside"
+    return f"{text}; {len(choice.used)} neighborhoods chose{aside})"
+
+
+def _settings(candidate: Candidate) -> str:
+    parts = [] if candidate.neighbors is None else [f"{candidate.neighbors} neighbors"]
+    if candidate.ridge is not None:
+        parts.append(f"ridge {candidate.ridge:g}" if candidate.ridge else "no ridge")
+    return ", ".join(parts)
+
+
+def _share(value: float) -> str:
+    """A share in per cent; what is worse than a hundred times the variance is said so."""
+    return "undefined" if math.isnan(value) else "below -9999 %" if value < -99.99 else f"{100 * value:.0f} %"
+
+
+def questions(given: Predictions) -> list[str]:
+    """What only the user can know."""
+    return [
+        f"{name} rises and falls with the predictions (rank correlation {value:.2f}): if it is what was measured, say "
+        f"--truth {_typed(name)}; if the model read it, name it among the --features."
+        for name, value in given.alike
+    ]
+
+
+def _typed(name: str) -> str:
+    return shlex.quote(name)
+
+
 def confidence(found: Audit, given: Predictions, level: float) -> str:
     """The trust number in one sentence for each path."""
     bound = found.bound(level)
-    known = ~np.isnan(bound).any(1)
-    if not known.any():
-        return f"bounds with {percent(level)} confidence are not known: too few neighborhoods of 3 members or more"
+    reason = as_typed(found.why_not(level)).replace("how far it", "how far a witness", 1)
+    if np.isnan(bound).all():
+        return reason
     lines = []
     for k, name in enumerate(given.outputs):
-        middle, low, high = (np.quantile(bound[known, k], q) for q in (0.5, 0.05, 0.95))
         what = f" ({name})" if len(given.outputs) > 1 else ""
+        known = bound[~np.isnan(bound[:, k]), k]
+        if not len(known):
+            lines.append(f"{reason}{what}")
+            continue
+        middle, low, high = (np.quantile(known, q) for q in (0.5, 0.05, 0.95))
         lines.append(
             f"with {percent(level)} confidence a witness is within {middle:.3g} of the predictor{what} at a further "
             f"point of its neighborhood (median; from {low:.3g} to {high:.3g} for nine in ten)"
@@ -54,7 +114,6 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
     if float(found.deviations[order].max()) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
         return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1], level)}"
     bound = found.bound(level)
-    known = ~np.isnan(bound).any(1)
     at_centers = found.witnesses.at_centers()
     head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"
     rmse = _rmse(found)
@@ -65,7 +124,9 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
             label = _place(given, center) if not k else ""
             label = f"{label[:19]:<20}"
             values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
-            trust = f"{rmse[i, k]:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
+            trust = f"{rmse[i, k]:>11.3g}" + (
+                f"{'not known':>11}" if np.isnan(bound[i, k]) else f"{bound[i, k]:>11.3g}"
+            )
             lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
     worst, best = (_said(found, given, i, level) for i in (order[0], order[-1]))
     return "\n".join([*lines, "", "the worst:", worst, "", "the best:", best])
@@ -136,8 +197,9 @@ def _branches(tree: TreeWitness, node: int, indent: str, names: Mapping[int, str
     ]
 
 
-def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[str, str]) -> None:
-    suffix = path.suffix.lower()
+def write(path: Path, found: Audit, given: Predictions, how: How) -> None:
+    """A report, or every row, as the name of the file asks."""
+    level, suffix = how.level, path.suffix.lower()
     if suffix == ".html":
         from pellucid.report import write_audit
 
@@ -150,27 +212,61 @@ def write(path: Path, found: Audit, given: Predictions, level: float, how: dict[
             level=level,
             text=lambda i: _words(found, given, i),
             conditions=_conditions(given, how),
+            columns=columns(given),
+            candidates=None if how.choice is None else _candidates(how.choice),
         )
     elif suffix == ".json":
-        path.write_text(json.dumps(_content(found, given, level, how), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(_content(found, given, how), indent=1) + "\n", encoding="utf-8")
     else:
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows(_lines(found, given, level))
 
 
-def _conditions(given: Predictions, how: Mapping[str, str]) -> list[tuple[str, str]]:
+def _conditions(given: Predictions, how: How) -> list[tuple[str, str]]:
     """What was judged and how, as a page tells it."""
-    told = [("rows", str(len(given))), ("predictions", ", ".join(given.outputs)), *how.items()]
-    told.append(
-        ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.features))
+    facts = [("rows", str(len(given))), ("predictions", ", ".join(given.outputs))]
+    facts += [("family", how.family), ("neighborhoods", how.neighborhoods)]
+    facts += [] if how.choice is None else [("settings", chosen(how.choice))]
+    facts.append(
+        ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.columns))
     )
-    if given.left_out:
-        told.append(("columns left out", _listed([f"{name} ({as_typed(why)})" for name, why in given.left_out])))
+    facts += [("question", text) for text in questions(given)]
     if given.skipped:
-        told.append(("rows left out", _listed([f"row {row} ({why})" for row, why in given.skipped])))
-    told += [(f"error of {name} against {given.truth_name}", f"{e:.4g} (root mean squared)")
-             for name, e in given.errors().items()]  # fmt: skip
-    return told
+        facts.append(("rows left out", _listed([f"row {row} ({why})" for row, why in given.skipped])))
+    facts += [(f"error of {name} against {given.truth_name}", f"{e:.4g} (root mean squared)")
+              for name, e in given.errors().items()]  # fmt: skip
+    return facts
+
+
+def columns(given: Predictions) -> list[tuple[str, str, str]]:
+    """For each column of the table its name, what it was taken for, and why or how."""
+    roles = [(name, "prediction", "") for name in given.outputs]
+    roles += [] if given.truth_name is None else [(given.truth_name, "measured values", "")]
+    notes = dict(given.notes)
+    roles += [(name, "feature", notes.get(name, "")) for name in given.columns]
+    return roles + [(name, "left out", as_typed(why)) for name, why in given.left_out]
+
+
+def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]], str]:
+    """Held-out variance explained by neighbors (down) and ridge (across): head, rows, and what the numbers are."""
+    ridges = list(dict.fromkeys(c.ridge for c in choice.candidates))
+    counts = list(dict.fromkeys(c.neighbors for c in choice.candidates))
+    head = ["" if ridge is None else f"ridge {ridge:g}" for ridge in ridges]
+    rows = []
+    for count in counts:
+        cells = [choice.at(count, ridge) for ridge in ridges]
+        shown = [("" if c is None else _share(c.explained).replace("-", "\u2212"), c == choice.best) for c in cells]
+        rows.append(("all members" if count is None else f"{count} neighbors", shown))
+    where = "at all members" if choice.compared is None else f"at the {choice.compared} members nearest to each center"
+    about = (
+        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods; 0 is "
+        "no better than the best constant. "
+        "Chosen are the fewest neighbors that come within 2 % of the smallest error, and then the largest ridge that "
+        "comes within 2 % of the smallest error of these."
+    )
+    if choice.others is not None:
+        about += f" All other numbers for held-out members come from the {len(choice.others)} other neighborhoods."
+    return head, rows, about
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -178,9 +274,9 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(texts[:_LISTED]) + more
 
 
-def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]) -> dict[str, Any]:
+def _content(found: Audit, given: Predictions, how: How) -> dict[str, Any]:
     """Everything, in plain numbers."""
-    bound, relative = found.bound(level), found.relative()
+    bound, relative = found.bound(how.level), found.relative()
     witnesses = list(found.witnesses)
     entries = []
     for i, center in enumerate(found.witnesses.hoods.centers.tolist()):
@@ -199,14 +295,17 @@ def _content(found: Audit, given: Predictions, level: float, how: dict[str, str]
     return {
         "kind": "audit",
         "title": given.source,
-        **how,
+        "family": how.family,
+        "neighborhoods": how.neighborhoods,
+        "choice": None if how.choice is None else how.choice.to_dict(),
         "outputs": list(given.outputs),
         "features": list(given.features),
         "errors": given.errors(),
+        "columns": [list(column) for column in columns(given)],
         "columns_left_out": [list(pair) for pair in given.left_out],
         "rows_left_out": [list(pair) for pair in given.skipped],
         "substructures": {} if given.smiles is None else _bit_names(witnesses, given.smiles),
-        "audit": found.to_dict(level),
+        "audit": found.to_dict(how.level),
         "rows": entries,
     }
 

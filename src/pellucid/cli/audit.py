@@ -11,10 +11,11 @@ import typer
 from pellucid.cli.output import as_typed, names_in, say
 
 if TYPE_CHECKING:
+    from pellucid.choosing import Choice
+    from pellucid.neighborhoods import BaseNeighborhoods
     from pellucid.predictions import Predictions
     from pellucid.witnesses import WitnessFamily
 
-NEIGHBORS = 15
 _SUFFIXES = (".html", ".json", ".csv")
 
 
@@ -24,6 +25,13 @@ class Family(StrEnum):
     LINEAR = "linear"
     TREE = "tree"
     CONSTANT = "constant"
+
+
+class Blanks(StrEnum):
+    """What is done with rows that have some."""
+
+    FILL = "fill"
+    DROP = "drop"
 
 
 def audit(
@@ -42,8 +50,8 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="What witnesses read; repeat, or separate by commas.",
-            show_default="other columns of numbers",
+            help="What the model read, and witnesses read; repeat, or separate by commas.",
+            show_default="other columns of numbers or categories that are no outcome",
         ),
     ] = None,
     truth: Annotated[str | None, typer.Option(metavar="COLUMN", help="Measured values, to report the error.")] = None,
@@ -63,17 +71,23 @@ def audit(
     ] = None,
     ridge: Annotated[
         float | None,
-        typer.Option(min=0, help="Of linear witnesses, in standardized features.", show_default="none"),
+        typer.Option(
+            min=0,
+            help="Of linear witnesses, in standardized features.",
+            show_default="chosen by leave-one-out; none for molecules",
+        ),
     ] = None,
     depth: Annotated[
         int | None, typer.Option(min=1, help="Of trees.", show_default="the deepest that members hold to account")
     ] = None,
     neighbors: Annotated[
         int | None,
-        typer.Option(
-            min=3, help="Members of a neighborhood.", show_default=f"{NEIGHBORS}; more for many linear features"
-        ),
+        typer.Option(min=3, help="Members of a neighborhood.", show_default="chosen by leave-one-out"),
     ] = None,
+    blanks: Annotated[
+        Blanks,
+        typer.Option(help="Blank features: fill in the median (a category has a level for them), or drop such rows."),
+    ] = Blanks.FILL,
     threshold: Annotated[
         float, typer.Option(help="Molecules: members are more similar to the center than this.")
     ] = 0.6,
@@ -112,20 +126,23 @@ def audit(
         truth=truth,
         groups=groups,
         smiles=smiles,
+        blanks=blanks.value,
     )
     kind = family or _default_family(given, ridge, depth)
     if given.smiles is not None and kind is Family.LINEAR and not ridge:
         raise typer.BadParameter("on fingerprints needs a --ridge: they are more than members.", param_hint="--family")
-    members = neighbors or _members(given, kind)
-    hoods = given.neighborhoods(neighbors=members, threshold=threshold)
-    found = measure(
-        given.f, given.x, hoods, _family(given, kind, ridge, depth), features=given.features, outputs=given.outputs
+    hoods, witnesses, choice = _settings(given, kind, neighbors, ridge, depth, threshold)
+    judges = None if choice is None else choice.others
+    found = measure(given.f, given.x, hoods, witnesses, features=given.features, outputs=given.outputs, judges=judges)
+    how = words.How(
+        family=str(kind), neighborhoods=_where(given, int(hoods.sizes.max()), threshold), choice=choice, level=level
     )
-    where = _where(given, int(hoods.sizes.max()), threshold)
     for path in out or []:  # first: whoever reads the output may have seen enough before its end
-        words.write(path, found, given, level, {"family": str(kind), "neighborhoods": where})
-    say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {where}; {kind} witnesses")
-    for note in _notes(given, kind, ridge, int(hoods.sizes.median()), int(hoods.sizes.min())):
+        words.write(path, found, given, how)
+    say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {how.neighborhoods}; {kind} witnesses")
+    if choice is not None:
+        say(words.chosen(choice))
+    for note in [*words.questions(given), *_notes(given, kind, ridge, hoods, choice)]:
         say(f"note: {note}")
     say(f"\n{found.text(level)}\n")
     say(words.confidence(found, given, level))
@@ -144,21 +161,37 @@ def _default_family(given: Predictions, ridge: float | None, depth: int | None) 
     return Family.TREE if given.smiles is not None or depth is not None else Family.LINEAR
 
 
-def _members(given: Predictions, kind: Family) -> int:
-    """Twice as many as a linear witness has coefficients: with fewer it follows anything."""
-    return max(NEIGHBORS, 2 * (len(given.features) + 1)) if kind is Family.LINEAR else NEIGHBORS
-
-
-def _family(given: Predictions, kind: Family, ridge: float | None, depth: int | None) -> WitnessFamily:
-    from pellucid.predictions import ScaledLinearFamily
+def _settings(
+    given: Predictions,
+    kind: Family,
+    neighbors: int | None,
+    ridge: float | None,
+    depth: int | None,
+    threshold: float,
+) -> tuple[BaseNeighborhoods, WitnessFamily, Choice | None]:
+    """Neighborhoods and a family of witnesses: what was not asked for is chosen by leave-one-out."""
+    from pellucid.choosing import RIDGES, candidates_for, choose, prefix
     from pellucid.witnesses import ConstantFamily, TreeFamily, effective_depth
 
+    family: WitnessFamily | None = None
     if kind is Family.CONSTANT:
-        return ConstantFamily()
+        family = ConstantFamily()
     if kind is Family.TREE:
-        return TreeFamily(depth=depth or effective_depth())
-    mean, deviation = given.scale()
-    return ScaledLinearFamily(mean=mean, deviation=deviation, ridge=ridge or 0.0)
+        family = TreeFamily(depth=depth or effective_depth())
+    fixed = given.groups is not None or given.smiles is not None
+    counts = (min(neighbors, len(given)),) if neighbors else candidates_for(len(given))
+    hoods = given.neighborhoods(neighbors=max(counts), threshold=threshold)
+    ridges = RIDGES if ridge is None else (ridge,)
+    ridge_is_open, count_is_open = family is None and ridge is None, not fixed and len(counts) > 1
+    if not (ridge_is_open or count_is_open) or int(hoods.sizes.max()) < 2:
+        return hoods, family or given.linear_family(ridge or 0.0), None
+    mean, step = given.scale()
+    choice = choose(
+        given.f, (given.x - mean) / step, hoods, neighbors=None if fixed else counts, ridges=ridges, family=family
+    )
+    if choice.best.neighbors is not None:
+        hoods = prefix(hoods, choice.best.neighbors)
+    return hoods, family or given.linear_family(choice.best.ridge or 0.0), choice
 
 
 def _where(given: Predictions, largest: int, threshold: float) -> str:
@@ -169,8 +202,12 @@ def _where(given: Predictions, largest: int, threshold: float) -> str:
     return f"the {largest} nearest rows in standardized features"
 
 
-def _notes(given: Predictions, kind: Family, ridge: float | None, size: int, smallest: int) -> list[str]:
+def _notes(
+    given: Predictions, kind: Family, ridge: float | None, hoods: BaseNeighborhoods, choice: Choice | None
+) -> list[str]:
     """What makes the numbers other than they look."""
+    size, smallest = int(hoods.sizes.median()), int(hoods.sizes.min())
+    ridge = choice.best.ridge if choice is not None else ridge
     notes = []
     if given.truth is not None and len(given.outputs) > 1:
         notes.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -150,6 +151,7 @@ def train(
             "description": table.summary(),
             "parts": {name: len(part) for name, part in parts.items()},
             "split": split,
+            "test_digest": _digest(parts["test"]),
             **runs.left_out(table.rejected),
         },
         settings=found.shown.settings(),
@@ -163,6 +165,13 @@ def train(
 
     runs.write_summary(folder, summary, report.write)
     return summary
+
+
+def _digest(test: Molecules) -> str:
+    """A fingerprint of molecules and their measured values."""
+    return runs.digest(
+        json.dumps([smiles, runs.plain(values)]).encode() for smiles, values in zip(test.smiles, test.y, strict=True)
+    )
 
 
 def _seen(model: PropertyModel, watched: Molecules) -> tuple[float, float]:

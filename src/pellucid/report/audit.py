@@ -31,6 +31,8 @@ def write_audit(
     level: float = 0.9,
     text: Callable[[int], str] | None = None,
     conditions: Sequence[tuple[str, str]] = (),
+    columns: Sequence[tuple[str, str, str]] = (),
+    candidates: tuple[Sequence[str], Sequence[tuple[str, Sequence[tuple[str, bool]]]], str] | None = None,
 ) -> Path:
     """Write an audit as one HTML file: its table, all distances, the worst and the best neighborhoods.
 
@@ -43,6 +45,9 @@ def write_audit(
     level : confidence of the bounds.
     text : the witness of a neighborhood, given by its place, in words; by default as it prints.
     conditions : what was audited and how, as names and values: ("family", "linear"), ("neighborhoods", "15 nearest").
+    columns : of the table that was audited: name, what it was taken for, and why or how.
+    candidates : settings that were compared: a title for each column; for each row a title and cells, each a text and
+        whether it was chosen; and what they say.
     """
     count = len(audit.deviations)
     if names is not None and len(names) != count:
@@ -62,6 +67,8 @@ def write_audit(
         title=title,
         **_common(audit, level),
         conditions=conditions,
+        columns=columns,
+        candidates=candidates,
         rows=bool(names) and all(name.startswith("row") for name in names or ()),
         groups=[(name, [view(i) for i in group]) for name, group in groups],
     )
@@ -97,7 +104,7 @@ def _viewer(
                     fixed(predicted[i, k], places[k]),
                     fixed(said[i, k], places[k]),
                     number(float(rmse[i, k]), 2),
-                    number(float(bound[i, k]), 2),
+                    number(float(bound[i, k]), 2) if np.isfinite(bound[i, k]) else "not known",
                 )
                 for k, name in enumerate(outputs)
             ],
@@ -112,26 +119,31 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
     sizes = audit.witnesses.hoods.sizes.cpu().numpy()
     relative, outputs = audit.relative(), _outputs(audit)
     quantiles = found["deviation_quantiles"]
-    left_out = found["explained_left_out"]
+    left_out, caution = found["explained_left_out"], audit.caution()
     several = len(outputs) > 1
     pooled = "; of all outputs together, in their own units" if several else ""
     # One of the outputs, for they have units of their own.
     told, bound = next(((k, b) for k, b in enumerate(found["bound"]) if b is not None), (0, None))
     confidence = f"with {percent(level)} confidence"
     return {
+        "caution": f"{caution[0].upper()}{caution[1:]}." if caution else "",
         "trust": _trust(audit, found["bound"], level),
         "level": percent(level),
         "outputs": outputs,
         "histogram": histogram({"distance": relative.tolist()}, "mean distance, in standard deviations"),
         "tiles": [
+            {"name": "Variance explained", "value": percent(found["explained"]), "note": "at the members fitted to"}
+            if left_out is None
+            else {
+                "name": "Held-out variance explained",
+                "value": percent(left_out),
+                "note": f"at members not fitted to; {percent(found['explained'])} at those fitted to",
+            },
             {
                 "name": "Distance, median",
                 "value": f"{number(float(np.median(relative)), 2)}\u00a0sd",
                 "note": f"of predictor and witness; worst {number(float(relative.max()), 2)}\u00a0sd",
             },
-            {"name": "Variance explained", "value": percent(found["explained"]), "note": "at the members fitted to"}
-            if left_out is None
-            else {"name": "Variance explained", "value": percent(left_out), "note": "at members left out"},
             {
                 "name": f"Trust bound, {outputs[told]}" if several else "Trust bound",
                 "value": number(bound, 2),
@@ -141,17 +153,17 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
             },
         ],
         "table": [
+            ("Held-out variance explained", percent(left_out, 1),
+             "of the predictor's inside the neighborhoods, at members that the witness was not fitted to: the honest "
+             "one; zero is no better than a constant"),
+            ("Variance explained", percent(found["explained"], 1),
+             "at the members that the witnesses were fitted to: high even for noise"),
             ("Neighborhoods", number(found["neighborhoods"]), ""),
             ("Members", f"{np.median(sizes):g}", f"median; the largest has {sizes.max():g}"),
             ("Deviation, mean", number(found["deviation"]), f"of predictor and witness over the members{pooled}"),
             ("Deviation, quantiles", f"{number(quantiles['5%'])} {NOTHING} {number(quantiles['95%'])}",
              f"from 5 % to 95 %; the largest is {number(quantiles['100%'])}"),
             ("RMSE at the centers", number(found["rmse_at_centers"]), f"of predictor and witness{pooled}"),
-            ("Variance explained", percent(found["explained"], 1),
-             "of the predictor's inside the neighborhoods, at the members that the witnesses were fitted to: high even "
-             "for noise"),
-            ("Variance explained at members left out", percent(left_out, 1),
-             "at members that the witness was not fitted to: the honest one; zero is no better than a constant"),
             ("Pairs ordered alike, locally", percent(found["auc_local"], 1), "generalized AUC inside neighborhoods"),
             ("Pairs ordered alike, globally", percent(found["auc_global"], 1), "generalized AUC over all centers"),
         ],
@@ -161,17 +173,15 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
 def _trust(audit: Audit, bounds: Sequence[float | None], level: float) -> str:
     """The sentence of the trust number, with a bound for each output."""
     if all(bound is None for bound in bounds):
-        return (
-            f"How far the witnesses can be trusted with {percent(level)} confidence is not known: there are too few "
-            "neighborhoods of three members or more."
-        )
-    texts = [number(bound, 2) for bound in bounds]
-    if len(texts) > 1:
-        texts = [f"{text} ({name})" for text, name in zip(texts, _outputs(audit), strict=True)]
+        return f"{audit.why_not(level).replace('how far it', 'How far a witness', 1).replace('`', '')}."
+    named = list(zip(bounds, _outputs(audit), strict=True))
+    texts = [number(bound, 2) + (f" ({name})" if len(named) > 1 else "") for bound, name in named if bound is not None]
+    rest = ", ".join(name for bound, name in named if bound is None)
     return (
         f"With {percent(level)} confidence a witness is within {', '.join(texts)} of the predictor at a further point "
         f"of its neighborhood that it was not fitted to (median; calibrated on "
-        f"{counted(len(audit.calibration), 'neighborhood')} with members held out)."
+        f"{counted(len(audit.calibration), 'neighborhood')} with members held out)"
+        + (f"; not known for {rest}." if rest else ".")
     )
 
 

@@ -172,6 +172,7 @@ def trust_sentence(
     witness: str,
     where: str,
     held_out: str = "neighborhood",
+    rest: Sequence[str] = (),
 ) -> str:
     """How far a witness can be trusted, in one sentence.
 
@@ -182,11 +183,13 @@ def trust_sentence(
     witness : what the witness is: "the tree", "the law".
     where : "a similar molecule that it was not fitted to".
     held_out : what the bound was calibrated on, one of them.
+    rest : outputs for which it is not known, where it is for others.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
     held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
-    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held})."
+    missing = f"; not known for {', '.join(rest)}" if rest else ""
+    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held}){missing}."
 
 
 def _afforded(costs: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -15,7 +16,8 @@ import torch
 
 from pellucid.errors import InputError
 from pellucid.series.laws import NEAR_ZERO, NOTHING, spectral_radius
-from pellucid.trust import LEVEL, percent, unknown
+from pellucid.series.overall import RecordingLaw
+from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
@@ -68,9 +70,13 @@ class Explanation:
     neighborhood, which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
     calibrated: int = 0
     """The number of held-out sequences that the bound was learned from."""
+    why_not: str | None = None
+    """Why there is no bound, if there is none."""
     explained: np.ndarray | None = field(default=None, repr=False)
     """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
     steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    overall: RecordingLaw | None = field(default=None, repr=False)
+    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -173,6 +179,10 @@ class Explanation:
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
+        if self.overall is not None:
+            whole = ["all", "", "", "", *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
+            lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
+            lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
             lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
         return "\n".join(lines)
@@ -221,24 +231,30 @@ class Explanation:
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
         if self.bound is None:
-            return unknown(self.level, self.calibrated)
-        typical = np.median(self.bound, axis=0)
-        values = ", ".join(f"{name} {value:.3g}" for name, value in zip(self.channels, typical, strict=True))
+            return self.why_not or unknown(self.level, self.calibrated)
+        named = list(zip(self.channels, typical(self.bound), strict=True))
+        values = ", ".join(f"{name} {value:.3g}" for name, value in named if np.isfinite(value))
+        rest = ", ".join(name for name, value in named if not np.isfinite(value))
         return (
             f"with {percent(self.level)} confidence the law of a step is within {values} of the network at a further "
             f"position within its radius (median over the steps; calibrated on {self.calibrated} held-out sequences)"
-        )
+        ) + (f"; not known for {rest}" if rest else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
+        arrays = {name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS}
+        if self.bound is not None:  # what is not known is nothing, not a number
+            arrays["bound"] = np.where(np.isnan(self.bound), np.array(None), self.bound).tolist()
         return {
             "channels": list(self.channels),
             "order": self.order,
             "radius": self.radius,
             "names": self.names,
-            **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
+            **arrays,
             "level": self.level,
             "calibrated": self.calibrated,
+            "why_not": self.why_not,
+            "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
             "spectral_radius": self.spectral_radius.tolist(),
@@ -248,12 +264,16 @@ class Explanation:
     def from_dict(cls, content: dict[str, Any]) -> Explanation:
         """What `to_dict` gave, also after a way through JSON."""
         arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
+        if arrays["bound"] is not None:
+            arrays["bound"] = arrays["bound"].astype(np.float64)
         return cls(
             channels=tuple(content["channels"]),
             order=content["order"],
             radius=content["radius"],
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
+            why_not=content.get("why_not"),
+            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
 
@@ -264,18 +284,20 @@ class Explanation:
     def to_csv(self, path: str | Path) -> None:
         """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius",
-                         *self.names])  # fmt: skip
+        csv.writer(text, lineterminator="\n").writerows(self.rows())
+        Path(path).write_text(text.getvalue())
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The same as a line of names and the rows."""
         radii = self.spectral_radius.tolist()
+        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
-                bound = "" if self.bound is None else float(self.bound[h, k])
+                bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters])
-        Path(path).write_text(text.getvalue())
+                yield [h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

@@ -20,11 +20,12 @@ from pellucid.series.choosing import Laws
 from pellucid.series.explanation import Explanation
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
-from pellucid.series.recordings import Recordings, array_of, names_of, recordings
+from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
+from pellucid.series.recordings import Recordings, array_of, names_of, recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import Scores, measure
 from pellucid.series.witnessing import Witnessing
-from pellucid.trust import LEVEL, Calibration, HeldOut, check_level
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, stated, unknown
 
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
@@ -191,7 +192,7 @@ class Forecaster:
         from pellucid import training
 
         length, stride = self.context + self.horizon, self.stride or self.horizon
-        source = recordings(data, self.channels)
+        source = recordings_with_warnings(data, self.channels)
         source.require_variation()
         learned, watched = source, None
         if not isinstance(validation, int | float):
@@ -378,9 +379,14 @@ class Forecaster:
         theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
         calibration = self.calibrations_.get("forced" if forced else "generated")
+        saturated = trace.witnesses.saturated().numpy()
+        small = (trace.witnesses.hoods.sizes < FEWEST).numpy()
         bound = None
-        if calibration is not None and calibration.knows(level):
-            bound = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+        if calibration is not None:
+            found = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+            bound = stated(np.where((saturated | small)[:, None], np.inf, found))
+        calibrated = 0 if calibration is None else len(calibration)
+        full = bool(saturated[~small].all()) and not small.all()
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
@@ -396,9 +402,20 @@ class Forecaster:
             actual=actual,
             level=check_level(level),
             bound=bound,
+            calibrated=calibrated,
+            why_not=None if bound is not None else unknown(level, calibrated, saturated=full),
             explained=self._witnessing.explained(trace.witnesses),
-            calibrated=0 if calibration is None else len(calibration),
         )
+
+    def law_of(self, data: Any) -> RecordingLaw:
+        """One autoregressive law of the same order for recordings as a whole: of all one-step predictions along them.
+
+        Pass it to `dataclasses.replace(explanation, overall=...)` to see it beside the local laws.
+        """
+        _checks.fitted(self)
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon, stride=self.horizon)
+        chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
+        return law_along(self.network_, self._witnessing, self._pieces(sequences[chosen]))
 
     def calibrate(self, data: Any) -> Forecaster:
         """Learn from recordings that were not learned from how far laws can be trusted; see `pellucid.calibrate`.

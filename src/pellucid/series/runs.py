@@ -16,9 +16,9 @@ from pellucid.series.laws import empty_laws
 from pellucid.series.linear_law import Moments
 from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
+from pellucid.series.splitting import Kind, described, recommendation, split
 from pellucid.trust import LEVEL, check_level
 
-_SHARE = 0.1
 # Forecasts of a report at either end, and between.
 _SHOWN = 12
 # Errors within this share of each other are level.
@@ -49,15 +49,6 @@ MEASURES = [
 ]  # fmt: skip
 
 
-def split(source: Recordings, length: int, seed: int, test: Recordings | None = None) -> dict[str, Recordings]:
-    """What is learned from, chosen and calibrated on, and tested on: pieces of `length` rows cut out at random."""
-    rest = source
-    if test is None:
-        rest, test = source.hold_out(_SHARE, length, seed=seed + 1)
-    train, validation = rest.hold_out(_SHARE, length, seed=seed)
-    return {"train": train, "validation": validation, "test": test}
-
-
 def train(
     source: Recordings,
     model: Forecaster,
@@ -65,6 +56,7 @@ def train(
     *,
     title: str,
     test: Recordings | None = None,
+    kind: Kind = "random",
     weights: Sequence[float] = (),
     tolerance: float = runs.TOLERANCE,
     level: float = LEVEL,
@@ -78,6 +70,7 @@ def train(
     ----------
     model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
     test : other recordings to test on; by default a tenth of the same ones.
+    kind : how these are divided, "random" or "time"; see `split`.
     weights : try these, and keep the one that `runs.choose` finds on the validation pieces; by default the model's.
     tolerance : of this choice.
     level : the confidence of the bounds.
@@ -85,7 +78,11 @@ def train(
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     source.require_variation()
-    parts = split(source, model.context + model.horizon, model.seed, test)
+    length = model.context + model.horizon
+    parts = split(source, length, model.seed, test, kind=kind)
+    advice = recommendation(source, length) if kind == "random" and test is None else None
+    if advice:
+        say(advice)
     # Both models have the laws that are chosen here.
     model, choices = model.settled(parts["train"])
     for sentence in choices:
@@ -117,6 +114,12 @@ def train(
             "source": title,
             "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
             "parts": rows,
+            "test_digest": runs.digest(
+                repr(table.shape).encode() + table.astype(np.float64).tobytes() for table in parts["test"].values
+            ),
+            "split": kind,
+            "split_about": described(source, kind, test is not None),
+            "decisions": [*source.decisions(), *filter(None, [source.unused(length)])],
             **runs.left_out([]),
         },
         settings=found.shown.settings(),
@@ -131,6 +134,7 @@ def train(
             "deviation of the forecasts, relative to how much they move",
         ),
     )
+    summary["verdict"] = [*([advice] if advice else []), *summary["verdict"]]
     from pellucid.series import report
 
     runs.write_summary(folder, summary, report.write)

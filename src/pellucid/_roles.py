@@ -1,0 +1,125 @@
+"""Which column of a table is what: predictions, measured values, features, or none of these, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.columns import is_category, is_date, texts_of
+from pellucid.errors import InputError
+from pellucid.outcomes import named_outcomes
+from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
+
+# How columns are recognized; capitals, blanks and hyphens do not matter.
+_PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
+_PROBABILITIES = re.compile(r"(.*_)?prob(s|as?|abilit(y|ies))?([_:.\d(\[].*)?")
+_SCORES = ("score", "scores", "f")
+_TRUTHS = ("truth", "ground_truth", "y_true", "measured", "observed", "actual", "target", "label")
+# What the name of a prediction has beside that of what it predicts: "predicted: wear", "wear_pred".
+_AFFIX = re.compile(r"^(pred(s|icted|ictions?)?|y_?hat)[_:.]+|[_:.]+(pred(s|icted|ictions?)?|y_?hat)$")
+_NUMBERING = "numbers the rows"
+_MOLECULES = "molecules; read their substructures with `smiles=`"
+MEASURED = "looks like measured values; say so with `truth=`, or ask for it with `features=`"
+# Columns that a message lists.
+_LISTED = 5
+
+
+def find_predictions(table: Table, source: str) -> list[str]:
+    """The columns whose names say that they are predictions; failing that probabilities; failing that scores."""
+    names = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
+    names = names or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
+    for usual in _SCORES:
+        names = names or [name for name in table.header if plain(name) == usual]
+    if not names:
+        raise InputError(
+            f"{source} must have a column of predictions, named prediction or the like. Got "
+            f"{', '.join(table.header)}; say which one it is with `prediction=`."
+        )
+    return names
+
+
+def choose_features(
+    table: Table, others: list[str], asked: list[str], smiles: str | None, outputs: list[str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The columns that witnesses read, and the others with the reason."""
+    if asked or smiles is not None:
+        return asked, []
+    flaws = {name: _flaw(table, name, others, outputs) for name in others}
+    if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
+        flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
+    left = {name: _written(table, name) for name in others if not flaws[name]}
+    flaws |= named_outcomes(left)
+    return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
+
+
+def find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
+    """The column of SMILES of a table that has no other features."""
+    molecules = {plain(name): name for name, why in reversed(left_out) if why == _MOLECULES}
+    for name in SMILES_NAMES:
+        if name in molecules:
+            return molecules[name]
+    reasons = ", ".join(f"{name} ({why})" for name, why in left_out[:_LISTED]) or "no other columns"
+    raise InputError(
+        f"{source} must have features beside the predictions: columns of numbers or categories, or one of SMILES. Got "
+        f"{reasons}; add what the model reads, or name the columns with `features=`."
+    )
+
+
+def _written(table: Table, name: str) -> list[str]:
+    """The cells of a column that are not blank."""
+    cells = (cell.strip() for cell in table.column(name))
+    return [cell for cell in cells if (value := value_of(cell, table.comma)) is None or value == value]
+
+
+def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
+    """Why a column is no feature, unless it is asked for."""
+    # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
+    targets = {output.partition(": ")[2] for output in outputs} - {""}
+    if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
+        return "comes with the predictions"
+    cells, written = table.column(name), _written(table, name)
+    texts = texts_of(cells, table.comma)
+    if texts and plain(name) in SMILES_NAMES:
+        return _MOLECULES
+    if not written:
+        return "blank"
+    if _PROBABILITIES.fullmatch(plain(name)):
+        return "looks like a prediction; ask for it with `prediction=` or `features=`"
+    if plain(name) in ID_NAMES or plain(name).endswith("_id"):
+        return "a name"
+    if texts:
+        why = _flaw_of_texts(table, name, written)
+        if why:
+            return why
+    elif len(written) == len(cells) > 2 and set(np.diff([float(_value(table, c)) for c in cells])) == {1.0}:
+        return _NUMBERING
+    if len({*written} if texts else {_value(table, cell) for cell in written}) == 1:
+        return "always the same"
+    coordinate = any(plain(other) == "x" for other in others)
+    predicted = targets | {_AFFIX.sub("", plain(output)) for output in outputs if _AFFIX.search(plain(output))}
+    if name in targets or plain(name) in predicted or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
+        return MEASURED
+    if 2 * len(written) < len(cells):
+        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; ask for it with `features=`"
+    return ""
+
+
+def _value(table: Table, cell: str) -> float:
+    value = value_of(cell, table.comma)
+    return np.nan if value is None else value
+
+
+def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
+    """Why a column with texts is no category."""
+    texts = texts_of(table.column(name), table.comma)
+    if is_date(texts, table.comma):
+        return "dates; write them as numbers, such as days, to use them"
+    if not is_category(table.column(name), table.comma):
+        row = next(n for n, c in zip(table.numbers, table.column(name), strict=True) if c.strip() == texts[0])
+        return f"{texts[0][:20]!r} in row {row} is no number; mend it, or leave the cell blank"
+    levels = len(set(written))
+    if levels > 2 and 2 * levels > len(written):
+        return f"a name: {levels} different texts in {len(written)} rows"
+    return ""

@@ -1,0 +1,39 @@
+"""Linear witnesses of features in different units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.base import WitnessFamily
+from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScaledLinearFamily(WitnessFamily):
+    """Linear witnesses that are fitted in standardized features and read in the features' own units.
+
+    Without a ridge this is `LinearFamily`, only more exact where units are far apart; a ridge treats all features
+    alike.
+    """
+
+    mean: np.ndarray = field(repr=False)
+    """(P,) of each feature."""
+    deviation: np.ndarray = field(repr=False)
+    """(P,) of each feature: what counts as one step of it, such as its standard deviation."""
+    ridge: float = 0.0
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
+        mean, deviation = torch.from_numpy(self.mean), torch.from_numpy(self.deviation)
+        fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
+        coefficients = fitted.coefficients / deviation[:, None]
+        intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
+        theta = torch.cat([intercepts[:, None], coefficients], dim=1)
+        penalty = self.ridge * deviation.square()
+        return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals, penalty=penalty)

@@ -1,0 +1,84 @@
+"""`python -m paper`: what is committed is shown, what is missing runs, what is wrong is said."""
+
+import re
+
+import pytest
+from paper import __main__ as paper
+from paper.runs import Stage, finished, read_section, run_stages, write_report
+
+
+@pytest.mark.parametrize("name", [name for name in paper.RESULTS if name != "figure2"])
+def test_what_is_committed_is_shown_without_running_anything(name, monkeypatch, capsys):
+    result = paper.RESULTS[name]
+    for module in (result.study, f"{result.study}_results"):
+        study = paper.import_module(f"paper.{module}")
+        monkeypatch.setattr(study, "main", lambda *_: pytest.fail("something ran"))
+    paper.main([name])
+    printed = capsys.readouterr().out
+    assert printed.startswith("Done before")
+    if result.mark is not None:
+        cells = re.findall(r"\d+\.\d+", read_section(paper.README, result.mark))
+        assert cells
+        assert re.findall(r"\d+\.\d+", printed.partition("\n")[2]) == cells
+    for picture in result.pictures:
+        assert (paper.ROOT / "paper" / result.study / picture).is_file()
+        assert picture in printed
+
+
+def test_without_a_name_everything_is_listed(capsys):
+    paper.main([])
+    names = re.findall(r"(?m)^ *(table\d|figure\d) ", capsys.readouterr().out)
+    assert names == [*(f"table{i}" for i in range(1, 5)), *(f"figure{i}" for i in range(1, 8))]
+
+
+def test_an_unknown_name_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(["table9"])
+    assert "table9" in capsys.readouterr().err
+
+
+def test_a_trial_writes_no_report_of_the_study(monkeypatch, capsys, tmp_path):
+    calls = []
+    monkeypatch.setattr(paper.import_module("paper.bearing"), "main", calls.append)
+    monkeypatch.setattr(paper, "ROOT", tmp_path)
+    paper.main(["table3", "--size", "smoke"])
+    folder = tmp_path / "out" / "reproduce" / "bearing"
+    assert calls == [["--size", "smoke", "--out", str(folder)]]
+    assert f"reports are in {folder / 'smoke'}" in capsys.readouterr().out
+
+
+def test_missing_data_are_said_before_anything_runs(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(paper, "finished", lambda *_: False)
+    with pytest.raises(SystemExit, match="1"):
+        paper.main(["table3"])
+    assert "table3 needs the recordings of the bearing test on this computer. Got none" in capsys.readouterr().err
+
+
+def test_after_ctrl_c_one_is_told_how_to_go_on(monkeypatch, capsys):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paper, "reproduce", stopped)
+    with pytest.raises(SystemExit, match="130"):
+        paper.main(["table3"])
+    assert "the same command goes on where it stopped" in capsys.readouterr().err
+
+
+def double(cell):
+    return {"twice": 2 * cell["value"]}
+
+
+def test_stages_read_the_reports_of_those_before_and_are_asked_no_further_than_finished(tmp_path):
+    def stages():
+        yield Stage([{"name": "first", "value": 3}], alone=True)
+        from paper.runs import read_reports
+
+        yield Stage([{"name": "second", "value": read_reports(tmp_path)["first"]["twice"]}])
+
+    assert not finished(stages(), tmp_path)
+    run_stages(stages(), double, tmp_path, 1)
+    assert finished(stages(), tmp_path)
+    write_report(tmp_path / "first.json", {"config": {"name": "first", "value": 4}, "twice": 8})
+    assert not finished(stages(), tmp_path)  # another configuration is another experiment
