@@ -519,7 +519,7 @@ def test_explanations_of_a_table_keep_names(place, tmp_path):
         (["train", "series", "recordings", "--level", "2"], "--level must be a confidence"),
         (
             ["train", "series", "recordings", "--horizon", "3", "--order", "2", "--radius", "1", "--ridge", "0"],
-            "Got 5 coefficients (2 channels, order 2) on 3 steps with a ridge of 0, which follow anything; lower --order",
+            "Got 5 coefficients (2 channels, order 2) on 3 steps with a ridge of 0, which follow anything; lower --ord",
         ),
         (["explain", "run", "C1CC"], "Got 'C1CC': not a valid SMILES"),
         (["explain", "series", "recordings", "--level", "2"], "--level must be a confidence"),

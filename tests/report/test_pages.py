@@ -326,7 +326,9 @@ def test_the_law_of_a_step_reads_as_the_explanation_prints_it(series):
     for k in range(len(explanation.channels)):
         for h, law in enumerate(series_report._laws(explanation, k)):
             expected = replace(explanation[h], digits=4).text().splitlines()[k]
-            assert law.replace("\u2212", "-") == expected
+            equation, _, remark = law.replace("\u2212", "-").partition(" (unstable: spectral radius ")
+            assert equation == expected
+            assert bool(remark) == (explanation.spectral_radius[h] > 1)
 
 
 def test_an_audit_names_its_extremes(audited, tmp_path):
