@@ -314,6 +314,25 @@ def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Seq
     return found
 
 
+NEAR_ZERO = 0.05
+"""A held-out variance explained below this is as good as none."""
+
+
+def unexplained(
+    models: Mapping[str, Any],
+    nothing: str = "its witnesses explain nothing at points they were not fitted to",
+    cure: str = "try larger neighborhoods, simpler witnesses or a larger weight",
+) -> list[str]:
+    """A sentence for each model, with its scores, whose witnesses say nothing where they were not fitted."""
+    shares = {name: model["scores"].get("explained_left_out") for name, model in models.items()}
+    return [
+        f"{name}: {nothing} (held-out variance explained {share:.2g}), however small the deviation. Do not read them "
+        f"as what the network does; {cure}."
+        for name, share in shares.items()
+        if share is not None and share < NEAR_ZERO
+    ]
+
+
 def _clean(content: Any) -> Any:
     """Ready for JSON, which knows neither NaN nor infinity."""
     if isinstance(content, Mapping):

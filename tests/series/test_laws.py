@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pellucid.series.laws import empty_laws, spectral_radius
+from pellucid.series.laws import spectral_radius
 
 
 def test_the_spectral_radius_of_small_laws():
@@ -34,15 +34,3 @@ def test_the_units_of_channels_do_not_matter():
     other = parameters * unit
     other[:, 1:] /= np.tile(unit, 2)[:, None]
     np.testing.assert_allclose(spectral_radius(other), spectral_radius(parameters))
-
-
-def test_models_whose_laws_say_nothing_are_named():
-    models = {
-        name: {"scores": {"explained_left_out": share}}
-        for name, share in (("DEEP", -0.45), ("GAME", 0.06), ("other", None), ("near", 0.04))
-    }
-    sentences = empty_laws(models)
-    assert [sentence.partition(":")[0] for sentence in sentences] == ["DEEP", "near"]
-    assert sentences[0].startswith(
-        "DEEP: the laws explain nothing at steps they were not fitted to (held-out variance explained -0.45)"
-    )

@@ -62,11 +62,8 @@ def compare(
             bounds = [(a if title[0] == "A" else b)["trust"]["bound"][name][k] for title, (_, name) in named.items()]
             rows.append([f"bound of {output} (lower is better)", *(number(value) for value in bounds)])
     say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
-    if a["kind"] == "series":
-        from pellucid.series.laws import empty_laws
-
-        for sentence in empty_laws(models):
-            say(f"note: {sentence}")
+    for sentence in runs.unexplained(models):
+        say(f"note: {sentence}")
     different = [
         f"{name}: {a['settings'].get(name)} and {b['settings'].get(name)}"
         for name in a["settings"]

@@ -203,7 +203,10 @@ def _measured(
             told,
             tested=len(test),
             deviation="deviation",
-            more=[small[0] + (", and --analogs yes helps." if not shown.similar.analogs else ".")] if lone else [],
+            more=[
+                *([small[0] + (", and --analogs yes helps." if not shown.similar.analogs else ".")] if lone else []),
+                *runs.unexplained(told, "the trees explain nothing at molecules they were not fitted to"),
+            ],
         ),
         "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
         "deviation_unit": "total variation between tree and network"

@@ -157,8 +157,8 @@ def choose(
 
 
 def _radii(horizon: int) -> list[int]:
-    """From a quarter of the horizon to all of it."""
-    return sorted({max(1, horizon // 4), max(1, (horizon - 1) // 2), max(1, 2 * horizon // 3), horizon - 1})
+    """From a quarter of the horizon to two thirds of it: over all of it, laws would be one law, and not local."""
+    return sorted({max(1, horizon // 4), max(1, (horizon - 1) // 2), max(1, 2 * horizon // 3)})
 
 
 class _Score(NamedTuple):

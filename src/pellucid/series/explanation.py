@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
-from pellucid.series.laws import NEAR_ZERO, NOTHING, spectral_radius
+from pellucid.runs import NEAR_ZERO
+from pellucid.series.laws import NOTHING, spectral_radius
 from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names

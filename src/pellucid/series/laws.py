@@ -1,28 +1,11 @@
-"""What can be said of autoregressive laws: whether they are stable, and whether they say anything."""
+"""What can be said of autoregressive laws: whether they are stable, and the words for laws that say nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-NEAR_ZERO = 0.05
-"""A held-out variance explained below this is as good as none."""
 NOTHING = "the laws explain nothing at steps they were not fitted to"
-
-
-def empty_laws(models: Mapping[str, Any]) -> list[str]:
-    """A sentence for each model, with its scores, whose laws say nothing."""
-    sentences = []
-    for name, model in models.items():
-        share = model["scores"].get("explained_left_out")
-        if share is not None and share < NEAR_ZERO:
-            sentences.append(
-                f"{name}: {NOTHING} (held-out variance explained {share:.2g}), however small the deviation. Read no "
-                "law of it; try a lower order, a wider radius, a larger ridge, fewer channels or a larger weight."
-            )
-    return sentences
+CURE = "try a lower order, a wider radius, a larger ridge, fewer channels or a larger weight"
 
 
 def spectral_radius(parameters: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from pellucid import runs
 from pellucid.report.numbers import counted
 from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
-from pellucid.series.laws import empty_laws
+from pellucid.series.laws import CURE, NOTHING
 from pellucid.series.linear_law import Moments
 from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
@@ -230,7 +230,7 @@ def _measured(
                     {name: model.evaluate(parts["validation"])._asdict() for name, model in models.items()},
                     watched["scores"],
                 ),
-                *empty_laws(told),
+                *runs.unexplained(told, NOTHING, CURE),
             ],
         ),
         "deviations": {name: model.deviations(test).tolist() for name, model in models.items()},
