@@ -1,7 +1,7 @@
 """Exact search for the nearest points, by trees where features are few, by matrix products where they are many.
 
 Both compare the same numbers, sums of squared differences in float64, and give the same points to the last tie; which
-one is used is a matter of speed alone. Memory is bounded: about 24 P + 16 k bytes a point, and 32 MB for products.
+one is used is a matter of speed alone. Memory is bounded: about 25 P + 32 k bytes a point, and some MB for products.
 """
 
 from __future__ import annotations

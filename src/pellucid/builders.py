@@ -41,7 +41,7 @@ def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> 
     """For each point (a row of x, N x P) the k points nearest to it in Euclidean distance, itself first.
 
     Members come nearest first; among equally near points the lowest index wins. The search is exact, runs on as many
-    threads as torch does (`torch.set_num_threads`), and needs memory for about 24 P + 32 k bytes a point.
+    threads as torch does (`torch.set_num_threads`), and needs memory for about 25 P + 32 k bytes a point.
 
     Parameters
     ----------
