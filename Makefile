@@ -22,7 +22,9 @@ format: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.molecules
+	$(BIN)/python -m benchmarks.startup
 
 docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

@@ -15,6 +15,7 @@ import torch
 from paper.bearing import REPORTS
 from paper.runs import ROOT, provenance, write_report, write_section
 
+from pellucid.runs import mean_of
 from pellucid.series import Forecaster, load_bearing
 from pellucid.series.recordings import Recordings
 
@@ -38,6 +39,9 @@ def measure(train: Recordings, test: Recordings, **other: Any) -> dict[str, Any]
             "generated": model.evaluate(test)._asdict(),
             "forced": model.evaluate(test, forced=True)._asdict(),
         }
+        for kind in results[name]:
+            explained = mean_of(model.held_out(test, forced=kind == "forced").explained())
+            results[name][kind]["explained_left_out"] = explained
     return results
 
 
@@ -46,6 +50,8 @@ def table(results: Mapping[str, Any]) -> str:
     rows = {
         "relative error, 20 steps": ("generated", "relative_error"),
         "relative error, one step": ("forced", "relative_error"),
+        "held-out variance explained, 20 steps": ("generated", "explained_left_out"),
+        "held-out variance explained, one step": ("forced", "explained_left_out"),
         "relative deviation, 20 steps": ("generated", "relative_deviation"),
         "relative deviation, one step": ("forced", "relative_deviation"),
         "variation, one step": ("forced", "variation"),

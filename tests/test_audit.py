@@ -65,7 +65,7 @@ def test_it_prints_as_a_table():
         deviation, 95% quantile               0.25
         deviation, 100% quantile              0.25
         rmse at the centers                    0.5
-        bound near a center, 90 %          unknown
+        bound near a center, 90 %        not known
         generalized AUC, local              0.0000
         generalized AUC, global             0.0000
         """ + report.caution()
@@ -97,7 +97,9 @@ def test_bounds_follow_from_the_deviations_of_each_neighborhood():
     both = ", ".join(f"{value:.3g}" for value in report.bound(0.8)[60])
     last = f"  with 80 % confidence within {both} of it at a further point nearby"
     assert str(report.witness(60, 0.8)).splitlines()[-1] == last
-    assert "confidence" not in str(report.witness(60, 0.999))
+    assert "with 99.9 % confidence is not known: 120 held-out neighborhoods are too few" in str(
+        report.witness(60, 0.999)
+    )
 
 
 def test_a_neighborhood_of_two_has_no_bound():

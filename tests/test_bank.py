@@ -17,6 +17,7 @@ def problem(generator):
     return x, f, random_hoods(20, 30, generator, 12)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_batches_of_points_add_up_to_the_full_game(game, generator):
     x, f, hoods = problem(generator)
@@ -77,3 +78,79 @@ def test_the_order_of_calls_is_checked(generator):
         pl.Bank(GAMES[0], x[:5], hoods)
     with pytest.raises(pl.PellucidError, match="`hoods` must be neighborhoods. Got list"):
         pl.Bank(GAMES[0], x, [[0]])
+
+
+def fits(monkeypatch, family=pl.ConstantFamily):
+    """The predictions that witnesses were fitted to, one after the other."""
+    answered = []
+    plain = family.best_response
+
+    def best_response(self, x, f, hoods):
+        answered.append(f.clone())
+        return plain(self, x, f, hoods)
+
+    monkeypatch.setattr(family, "best_response", best_response)
+    return answered
+
+
+@pytest.mark.parametrize(("every", "steps"), [(None, [0, 3, 6]), (1, list(range(8))), (20, [0, 2, 4, 6]), (60, [0, 6])])
+def test_witnesses_are_fitted_by_themselves_once_an_epoch_or_as_often_as_asked(every, steps, generator, monkeypatch):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(pl.SymmetricGame(pl.ConstantFamily()), x, hoods, refit_every=every)
+    bank.update(f)
+    answered = fits(monkeypatch)
+    when = []
+    for step in range(8):  # three batches of ten are an epoch of 30 points
+        batch = torch.arange(30).roll(-10 * step)[:10]
+        before = bank.predictions.clone()
+        bank.penalty(f[batch] + step, batch)
+        if len(answered) > len(when):
+            when.append(step)
+            assert torch.equal(answered[-1], before)
+    assert when == steps
+
+
+def test_a_bank_that_is_left_to_refit_asks_for_it(generator):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(GAMES[0], x, hoods, refit_every=0)
+    bank.update(f)
+    with pytest.raises(pl.InputError, match="no witnesses yet.*`bank.refit"):
+        bank.penalty(f[:2], [0, 1])
+    first = bank.refit()
+    for _ in range(40):
+        bank.penalty(f[:2], [0, 1])
+    assert bank.witnesses is first
+    with pytest.raises(pl.InputError, match="`refit_every` must be a whole number >= 0. Got -1"):
+        pl.Bank(GAMES[0], x, hoods, refit_every=-1)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+@pytest.mark.parametrize("stop", [0, 1, 4, 5])
+def test_a_bank_goes_on_exactly_where_it_was_saved(game, stop, generator, tmp_path):
+    x, f, hoods = problem(generator)
+    steps = [(torch.randn(7, 2, generator=generator, dtype=torch.float64), torch.randperm(30)[:7]) for _ in range(9)]
+
+    def new():
+        return pl.Bank(game, x, hoods)
+
+    straight, first, second = new(), new(), new()
+    straight.update(f)
+    paid = [straight.penalty(*step) for step in steps]
+    first.update(f)
+    for step in steps[:stop]:
+        first.penalty(*step)
+    torch.save(first.state_dict(), tmp_path / "bank.pt")
+    second.load_state_dict(torch.load(tmp_path / "bank.pt", weights_only=True))
+    assert torch.equal(second.predictions, first.predictions)
+    for step, expected in zip(steps[stop:], paid[stop:], strict=True):
+        assert second.penalty(*step).item() == expected.item()
+    assert torch.equal(second.predictions, straight.predictions)
+
+
+def test_the_state_of_another_bank_is_refused(generator):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(GAMES[0], x, hoods)
+    with pytest.raises(pl.InputError, match="one that `state_dict\\(\\)` gave. Got one without .'fitted_to', 'paid'"):
+        bank.load_state_dict({"predictions": f})
+    with pytest.raises(pl.InputError, match="of a bank of 29 points. This one has 30"):
+        bank.load_state_dict({"predictions": f[:29], "fitted_to": None, "paid": 0})

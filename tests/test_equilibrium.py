@@ -12,6 +12,8 @@ from helpers import best_linear, dense, random_hoods
 import pellucid as pl
 from pellucid import equilibrium
 
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+
 FAMILIES = [
     pl.ConstantFamily(),
     pl.LinearFamily(),

@@ -4,6 +4,8 @@ from helpers import random_hoods
 
 import pellucid as pl
 
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+
 
 def problem(generator, k=2, n_points=30, p=3):
     x = torch.randn(n_points, p, generator=generator, dtype=torch.float64)

@@ -149,3 +149,28 @@ def test_mistakes_are_explained():
     other = pl.MirrorProx(sgd, pl.UniformGame(pl.ConstantFamily(), margin=1, n_neighborhoods=2))
     with pytest.raises(pl.PellucidError, match="saved state is of a game with 2 neighborhoods. This one has 1"):
         prox.load_state_dict(other.state_dict())
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_the_rule_for_margin_and_step_reaches_the_margin_and_the_equilibrium(unit, share, generator):
+    x = 6 * torch.rand(40, 1, generator=generator, dtype=torch.float64)
+    y = unit * (torch.sin(2 * x) + 0.3 * torch.randn(40, 1, generator=generator, dtype=torch.float64))
+    hoods, family = pl.nearest(x, k=7), pl.LinearFamily()
+    deep = pl.audit(y, x, hoods, family).deviations  # free numbers learn the targets by heart
+    margin = float(deep.quantile(share))
+    assert deep.max() > 2 * margin
+    f = y.clone().requires_grad_()
+    game = pl.UniformGame(family, margin=margin, n_neighborhoods=40)
+    prox = pl.MirrorProx(torch.optim.SGD([f], lr=4.0), game)
+    assert prox.multiplier_lr == pytest.approx(0.1 / margin)
+    for _ in range(600):
+        prox.step(lambda: (f - y).square().mean() + game(f, x, hoods).penalty)
+    assert game(f, x, hoods).deviations.max() <= 1.01 * margin
+    exact = pl.equilibrium.uniform(y, x, hoods, family, margin=margin)
+    torch.testing.assert_close(f.detach() / unit, exact / unit, rtol=0, atol=0.02)
+
+
+def test_without_a_margin_the_step_is_one():
+    game = pl.UniformGame(pl.ConstantFamily(), margin=0, n_neighborhoods=2)
+    assert pl.MirrorProx(torch.optim.SGD([torch.zeros(1, requires_grad=True)]), game).multiplier_lr == 1.0

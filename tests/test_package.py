@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks import run
 
 from pellucid.datasets import DATA_SETS
+from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.series import Forecaster, simulate_rig
 
 ROOT = Path(__file__).parents[1]
 FIND = {data.name: data.find for data in DATA_SETS}
@@ -58,6 +61,50 @@ def test_the_core_leaves_heavy_libraries_alone():
     assert not loaded & {"numba", "scipy", "sklearn", "matplotlib", "rdkit", "lightning", "pandas"}
 
 
+HEAVY = {"lightning", "chemprop", "pandas", "sklearn", "matplotlib", "joblib"}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A model of molecules and one of recordings, and what each may be asked about."""
+    folder = tmp_path_factory.mktemp("saved")
+    table = nav17().select(range(0, 1017, 20))
+    model = PropertyModel(task="regression", similar=Similar(analogs=False), width=8, epochs=1)
+    model.fit(table, progress=False).save(folder / "molecules")
+    rig = simulate_rig(rows=600, bearings=2)
+    Forecaster(width=8, epochs=1, context=20, horizon=10).fit(rig, progress=False).save(folder / "recordings")
+    np.savetxt(folder / "recording.csv", rig.values[0][:60], delimiter=",", header="channel 1,channel 2", comments="")
+    (folder / "molecule.csv").write_text(f"smiles\n{table.smiles[5]}\n")
+    return folder
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+@pytest.mark.parametrize(("model", "data"), [("molecules", "molecule.csv"), ("recordings", "recording.csv")])
+def test_who_predicts_or_explains_imports_what_that_needs(saved, command, model, data):
+    words = ["pellucid", command, str(saved / model), str(saved / data)]
+    loaded = loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import app; app(standalone_mode=False)")
+    assert "torch" in loaded
+    assert not loaded & HEAVY
+    assert model == "molecules" or "rdkit" not in loaded
+
+
+def test_molecules_need_no_chemprop(tmp_path):
+    """Trained, saved, loaded and explained where it is not installed."""
+    code = f"""
+import sys
+sys.modules["chemprop"] = None  # whoever imports it gets an ImportError
+from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.runs import summary_of
+table = nav17().select(range(0, 1017, 20))
+model = PropertyModel(task="regression", similar=Similar(analogs=False), width=8, epochs=1)
+model.fit(table, progress=False).save({str(tmp_path)!r})
+again = PropertyModel.load({str(tmp_path)!r})
+assert str(again.explain(table.smiles[3])) == str(model.explain(table.smiles[3]))
+assert "torch" in summary_of("molecules", "", seed=0)["versions"]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # noqa: S603
+
+
 def test_names_are_looked_up_when_they_are_used():
     assert not loaded_by("import pellucid.cli") & {"numpy", "torch", "jinja2"}
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
@@ -72,7 +119,7 @@ def test_every_public_name_exists_and_is_sorted():
         assert getattr(pellucid, name) is not None
 
 
-@pytest.mark.parametrize("name", ["core", "molecules"])
+@pytest.mark.parametrize("name", ["core", "molecules", "startup"])
 def test_the_tables_are_the_benchmarks_that_were_measured(name):
     report = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text())
     assert run.table(report) in (ROOT / "benchmarks" / "README.md").read_text()
@@ -84,8 +131,16 @@ def test_the_readme_tells_the_cost_that_was_measured():
     assert f"costs {cost:.3g} times one without" in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["run", "molecules"])
-def test_the_benchmarks_run(name):
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("run", "times faster"),
+        ("molecules", "times faster"),
+        ("nearest", "times the cost"),
+        ("startup", "s of processor time"),
+    ],
+)
+def test_the_benchmarks_run(name, unit):
     command = [sys.executable, "-m", f"benchmarks.{name}", "--smoke"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout  # noqa: S603
-    assert "times faster" in printed
+    assert unit in printed

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 
 import pytest
 import torch
@@ -26,10 +27,12 @@ def run(
     curve=None,
     progress=False,
     device="cpu",
+    dropout=0.0,
 ):
     """Train a small network on ten batches an epoch; raise KeyboardInterrupt before batch number `stop`."""
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+    network = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 1))
+    torch.seed()  # nothing may depend on what was drawn before
     steps = validations = 0
     done = 0
     if curve is not None and resume and (folder / "last.ckpt").exists():
@@ -84,6 +87,37 @@ def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, stop, validated
     assert steps == 30 - (stop - 1)
 
 
+@pytest.mark.parametrize("stop", [5, 12, 25])
+def test_dropout_is_drawn_as_if_there_had_been_no_interruption(tmp_path, stop):
+    weights, history, _ = run(dropout=0.5)
+    assert not torch.equal(weights, run()[0])
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, stop=stop, dropout=0.5)
+    resumed, later, _ = run(tmp_path, resume=True, dropout=0.5)
+    assert torch.equal(resumed, weights)
+    assert later == history
+    other, _, _ = run(dropout=0.5, seed=4)
+    assert not torch.equal(other, weights)
+
+
+def test_training_leaves_the_random_numbers_of_others_alone():
+    network = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 1))
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    train(
+        network,
+        lambda batch: {"loss": (network(batch[0]) - batch[1]).square().mean()},
+        Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=0),
+        None,
+        epochs=1,
+        learning_rate=0.01,
+        patience=1,
+        identity={},
+        progress=False,
+    )
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_resuming_a_finished_run_changes_nothing(tmp_path):
     weights, history, _ = run(tmp_path)
     again, later, steps = run(tmp_path, resume=True)
@@ -112,6 +146,80 @@ def test_early_stopping_and_the_best_epoch_survive_an_interruption(tmp_path, sto
     resumed, later, _ = curved(tmp_path, resume=True)
     assert later == history
     assert torch.equal(resumed, weights)
+
+
+@pytest.mark.parametrize("move", [shutil.move, shutil.copytree])
+@pytest.mark.parametrize("stop", [11, 35, 41, 51, 61])
+def test_a_folder_that_was_moved_or_copied_resumes_to_the_same_result(tmp_path, stop, move):
+    weights, history, _ = curved()
+    with pytest.raises(KeyboardInterrupt):
+        curved(tmp_path / "here", stop=stop)
+    move(tmp_path / "here", tmp_path / "there")
+    resumed, later, _ = curved(tmp_path / "there", resume=True)
+    assert later == history
+    assert torch.equal(resumed, weights)
+
+
+# How version 0.1 kept the best epoch: under Lightning's name, with paths of the folder as it was.
+OLD_KEY = (
+    "ModelCheckpoint{'monitor': 'validation_loss', 'mode': 'min', 'every_n_train_steps': 0, 'every_n_epochs': 1, "
+    "'train_time_interval': None}"
+)
+OLD_STOPPING = "EarlyStopping{'monitor': 'validation_loss', 'mode': 'min'}"
+
+
+@pytest.mark.parametrize("stop", [5, 35, 51, 61])
+def test_checkpoints_of_the_first_version_are_resumed(tmp_path, stop):
+    weights, history, _ = curved()
+    with pytest.raises(KeyboardInterrupt):
+        curved(tmp_path, stop=stop)
+    content = torch.load(tmp_path / "last.ckpt", weights_only=True)
+    best = content["callbacks"].pop("_Best")
+    score = best["score"]
+    content["callbacks"][OLD_STOPPING] = {"wait_count": best["waited"], "stopped_epoch": 0, "patience": 3}
+    content["callbacks"][OLD_KEY] = {
+        "monitor": "validation_loss",
+        "best_model_score": None if score is None else torch.tensor(score),
+        "best_model_path": "" if score is None else "/elsewhere/best.ckpt",
+        "dirpath": "/elsewhere",
+    }
+    torch.save(content, tmp_path / "last.ckpt")
+    resumed, later, _ = curved(tmp_path, resume=True)
+    assert later == history
+    assert torch.equal(resumed, weights)
+
+
+def test_a_folder_that_was_copied_in_part_is_refused(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        curved(tmp_path, stop=35)
+    (tmp_path / "best.ckpt").unlink()
+    with pytest.raises(InputError, match="must be whole. Got .* without best.ckpt.*copy or move all of its files"):
+        curved(tmp_path, resume=True)
+
+
+def test_a_run_that_was_killed_at_its_very_end_is_resumed(tmp_path):
+    weights, history, _ = curved(tmp_path)
+    (tmp_path / "history.json").unlink()  # the last file to be written
+    resumed, later, steps = curved(tmp_path, resume=True)
+    assert steps == 0
+    assert later == history
+    assert torch.equal(resumed, weights)
+
+
+def test_of_equally_good_epochs_the_first_is_kept():
+    first, _, _ = run(epochs=3, curve=[1.0, 2.0, 3.0])
+    kept, _, _ = run(epochs=3, curve=[1.0, 1.0, 1.0])
+    assert torch.equal(first, kept)
+    last, _, _ = run(epochs=3, curve=[3.0, 2.0, 1.0])
+    assert not torch.equal(first, last)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_validation_loss_that_is_not_finite_ends_the_run(value):
+    first, _, _ = run(epochs=3, curve=[1.0, 2.0, 3.0])
+    kept, history, _ = run(epochs=3, curve=[1.0, value, 0.5])
+    assert torch.equal(first, kept)
+    assert len(history) == 2
 
 
 def test_an_interruption_of_the_validation_repeats_it(tmp_path):

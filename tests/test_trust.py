@@ -8,7 +8,8 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 import pellucid as pl
-from pellucid.trust import HeldOut, held_out, percent, unknown, without_one
+from pellucid.leaving_out import one_left_out
+from pellucid.trust import Calibration, HeldOut, held_out, percent, stated, typical, unknown
 
 
 def drawn(count, seed, size=12):
@@ -50,38 +51,55 @@ def test_a_bound_on_the_members_themselves_would_be_too_small():
 def test_scores_are_their_definition():
     f, x, hoods = drawn(30, 3, size=6)
     found = held_out(f, x, hoods, pl.LinearFamily(), seed=5, draws=2)
-    rest, left = without_one(hoods, torch.Generator().manual_seed(5))  # not the same draw: it follows another one
-    assert len(rest.members) == 30 * 5
-    for i, out in enumerate(left.tolist()):
-        assert sorted([*rest.members_of(i).tolist(), out]) == hoods.members_of(i).tolist()
     generator = torch.Generator().manual_seed(5)
     torch.randperm(30, generator=generator)
-    for r, (rest, left) in enumerate([without_one(hoods, generator), without_one(hoods, generator)]):
-        check_draw(found, r, rest, left, f, x)
-    calibration = pl.Calibration.of(found)
-    floor = np.median(found.deviations, axis=(0, 1))
+    for r in range(2):
+        check_draw(found, r, *one_left_out(hoods, generator), f, x)
+    calibration = Calibration.of(found)
+    floor = np.median(found.gaps, axis=(0, 1))
+    np.testing.assert_allclose(calibration.floor, floor)
     np.testing.assert_allclose(calibration.scores, found.gaps / (found.deviations + floor))
+    np.testing.assert_allclose(calibration.extent, np.ptp(f.double().numpy(), axis=0))
     # Of 30 neighborhoods the ceil(31 * 0.9) = 28th is meant: of 60 scores the 56th.
     worst = np.sort(calibration.scores.reshape(60, 2), axis=0)[55]
-    np.testing.assert_allclose(calibration.bound([0.1, 0.2]), worst * (np.array([0.1, 0.2]) + floor))
-    np.testing.assert_allclose(calibration.bound([[0.1, 0.2]] * 3)[2], worst * (np.array([0.1, 0.2]) + floor))
+    expected = worst * (np.array([0.1, 0.2]) + floor)
+    np.testing.assert_allclose(calibration.bound([0.1, 0.2]), expected, rtol=2e-6)
+    np.testing.assert_allclose(calibration.bound([[0.1, 0.2]] * 3)[2], expected, rtol=2e-6)
 
 
-def check_draw(found, r, rest, left, f, x):
+def check_draw(found, r, others, left, copied, f, x):
+    x, f = (torch.cat([values, values[copied]]) for values in (x, f))
     for i, out in enumerate(left.tolist()):
-        own = rest.members_of(i)
+        own = others.members_of(i)
         fit = LinearRegression().fit(x[own].numpy(), f[own].numpy())
         gap = np.abs(f[out].numpy() - fit.predict(x[out][None].numpy())[0])
         np.testing.assert_allclose(found.gaps[i, r], gap, rtol=1e-3, atol=1e-6)
         misses = np.abs(f[own].numpy() - fit.predict(x[own].numpy()))
         np.testing.assert_allclose(found.deviations[i, r], misses.mean(0), rtol=1e-3, atol=1e-6)
+        alone = (f[out] - f[own].mean(0)).abs().numpy()
+        np.testing.assert_allclose(found.alone[i, r], alone, rtol=1e-4, atol=1e-6)
+
+
+def test_a_copy_of_another_takes_the_place_of_the_member_left_out():
+    _, _, hoods = drawn(400, 3, size=4)
+    others, left, copied = one_left_out(hoods, torch.Generator().manual_seed(5))
+    counts = torch.zeros(4, 4)
+    for i, (out, twice) in enumerate(zip(left.tolist(), copied.tolist(), strict=True)):
+        own = hoods.members_of(i).tolist()
+        assert sorted(others.members_of(i).tolist()) == [*(j for j in own if j != out), 1600 + i]
+        counts[own.index(out), own.index(twice)] += 1
+    assert (counts.diagonal() == 0).all()
+    # Each of the 12 pairs has its share of 400, to within four standard deviations.
+    pairs = counts[~torch.eye(4, dtype=torch.bool)]
+    assert ((pairs - 400 / 12).abs() < 4 * (400 / 12) ** 0.5).all()
 
 
 @pytest.mark.parametrize(
     ("count", "level", "enough"), [(8, 0.9, False), (9, 0.9, True), (98, 0.99, False), (99, 0.99, True)]
 )
 def test_a_level_needs_enough_neighborhoods(count, level, enough):
-    calibration = pl.calibrate(*drawn(count, 0), pl.ConstantFamily())
+    gaps = np.random.default_rng(0).random((count, 1, 2))
+    calibration = Calibration.of(HeldOut(gaps, gaps / 2, gaps, np.ones(2), np.full(2, 100.0)))
     assert calibration.knows(level) is enough
     assert np.isfinite(calibration.bound([0.0, 0.0], level)).all() == enough
 
@@ -97,6 +115,7 @@ def test_variance_that_is_explained_at_members_left_out():
     found = held_out(x @ torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64), x, hoods, pl.LinearFamily())
     assert found.explained() == pytest.approx([1.0])
     mean = held_out(noise, x, hoods, pl.ConstantFamily())
+    assert mean.telling.all()
     np.testing.assert_allclose(mean.alone, mean.gaps, rtol=1e-6)
     assert mean.explained() == pytest.approx([0.0])
     assert np.isnan(held_out(torch.ones(400), x, hoods, pl.ConstantFamily()).explained())
@@ -122,6 +141,161 @@ def test_where_witnesses_are_exact_rounding_is_not_taken_for_distance():
     assert calibration.bound([0.0]) < 1e-4
     constant = pl.calibrate(torch.full((600,), 2.0), x, hoods, pl.ConstantFamily())
     assert constant.bound([0.0]) == 0
+
+
+def test_a_gap_that_equals_the_bound_but_for_rounding_is_covered():
+    # All gaps and all deviations are the same, as those of tied predictions are: every one equals the bound.
+    rng = np.random.default_rng(0)
+
+    missed = 0
+    for gap in rng.random(100):
+        tied = np.full((20, 1, 1), gap)
+        found = HeldOut(tied, tied / 3, tied, np.ones(1), np.full(1, 9.0))
+        calibration = Calibration.of(found)
+        assert calibration.coverage(found, 0.8) == 1
+        # As the formula is written, the bound is less than the gap by a bit in some of these.
+        missed += float(gap / (gap / 3 + calibration.floor[0]) * (gap / 3 + calibration.floor[0])) < gap
+    assert missed > 5
+    # The same at 0/1 predictions and single precision, where a mean is a third.
+    x, f = torch.zeros(900, 1), torch.tensor([0.0, 0.0, 1.0]).repeat(300)
+    thirds = pl.from_lists([range(3 * i, 3 * i + 3) for i in range(300)])
+    calibration = pl.calibrate(f, x, thirds.select(range(0, 100)), pl.ConstantFamily())
+    assert calibration.coverage(held_out(f, x, thirds.select(range(100, 300)), pl.ConstantFamily()), 0.6) >= 0.6
+
+
+def test_the_floor_is_in_the_units_of_the_data():
+    # Most neighborhoods fit exactly, and some of these are far off at the member left out: 5 of 40 by one.
+    gaps, deviations = np.zeros((40, 1, 1)), np.zeros((40, 1, 1))
+    gaps[:5], gaps[5:15], deviations[5:15] = 1.0, 0.2, 0.3
+    calibration = Calibration.of(HeldOut(gaps, deviations, gaps, np.full(1, 0.5), np.full(1, 3.0)))
+    assert calibration.floor == pytest.approx([0.2])
+    # The ceil(41 * 0.9) = 37th score is 1 / (0 + 0.2). It was 1 / 5e-7, and a bound of 0.3 / 5e-7 was promised.
+    assert calibration.bound([0.0]) == pytest.approx([1.0], rel=2e-6)
+    assert calibration.bound([0.3]) == pytest.approx([2.5], rel=2e-6)
+    assert calibration.bound([0.4]) == [np.inf]
+    # The same in other units, and with rounding in the place of nothing: the same bounds.
+    gaps[15:] = 1e-9
+    other = Calibration.of(HeldOut(1e3 * gaps, 1e3 * deviations, gaps, np.full(1, 500.0), np.full(1, 3000.0)))
+    assert other.bound([300.0]) == pytest.approx([2500.0], rel=2e-6)
+    # Of many small gaps and few large ones the mean counts: 30 of 0.001 and 10 of one.
+    gaps[10:], gaps[:10] = 0.001, 1.0
+    calibration = Calibration.of(HeldOut(gaps, deviations, gaps, np.full(1, 0.5), np.full(1, 2.0)))
+    assert calibration.floor == pytest.approx([(30 * 0.001 + 10) / 40 / 4])
+
+
+def test_a_bound_as_wide_as_the_predictions_range_is_not_known():
+    gaps = np.linspace(0.1, 1.0, 99)[:, None, None] * np.ones(2)
+    deviations = np.full((99, 1, 2), 0.1)
+    extent = np.array([0.85, 9.0])
+    calibration = Calibration.of(HeldOut(gaps, deviations, gaps, np.ones(2), extent))
+    bounds = calibration.bound([0.1, 0.1], 0.8)
+    np.testing.assert_allclose(bounds, np.sort(gaps[:, 0], axis=0)[79], rtol=2e-6)
+    # The first output's range is passed at 90 %, in all of the held-out neighborhoods; the second one's never.
+    assert np.isinf(calibration.bound([0.0, 0.0], 0.9)).tolist() == [True, False]
+    assert np.isinf(calibration.bound([0.2, 0.2], 0.8)).tolist() == [True, False]
+    held = HeldOut(gaps, deviations, gaps, np.ones(2), extent)
+    coverage = calibration.coverage(held, 0.9)
+    assert np.isnan(coverage[0])
+    assert coverage[1] == pytest.approx(90 / 99)
+    assert stated(np.full(2, np.inf)) is None
+    np.testing.assert_array_equal(stated(np.array([1.0, np.inf])), [1.0, np.nan])
+    np.testing.assert_array_equal(typical(np.array([[1.0, np.inf], [3.0, np.inf], [np.nan, np.inf]])), [2.0, np.nan])
+
+
+def test_a_run_tells_bounds_that_are_known():
+    from pellucid import runs
+    from pellucid.cli.output import table_of
+
+    gaps = np.linspace(0.1, 1.0, 99)[:, None, None] * np.ones(2)
+    held = HeldOut(gaps, np.full((99, 1, 2), 0.1), gaps, np.ones(2), np.array([0.85, 9.0]))
+    calibration = Calibration.of(held)
+    found = runs.trust({"GAME": calibration}, {"GAME": held}, {"GAME": np.array([1.0, 10.0])}, 0.9)
+    assert found["bound"]["GAME"] == [None, pytest.approx(10 * np.sort(gaps[:, 0, 0])[89], rel=2e-6)]
+    assert found["coverage"]["GAME"] == [None, pytest.approx(90 / 99)]
+    summary = {
+        "kind": "molecules",
+        "models": {"GAME": {"scores": {}}},
+        "measures": [],
+        "data": {"parts": {"test": 99}},
+        "targets": ["a", "b"],
+        "trust": found,
+    }
+    assert "within (median) b 9.17 (not known for 1 more) of the network" in table_of(summary)
+    assert "held in 91% of 99 test neighborhoods" in table_of(summary)
+    none = {"bound": {"GAME": [None, None]}, "coverage": {"GAME": [None, None]}}
+    text = table_of(summary | {"trust": found | none})
+    assert "trust: how far it can be trusted with 90 % confidence is not known: a bound would be as wide" in text
+    assert text.endswith("or lower --level")
+
+
+def test_few_bounds_that_luck_makes_narrow_are_not_stated():
+    # Where more than a tenth of the neighborhoods deviates so much that bounds are as wide as the range, none is left.
+    gaps = np.random.default_rng(0).random((200, 1, 1))
+    for count, known in ((18, True), (22, False)):
+        deviations = np.where(np.arange(200) < count, 3.0, 0.1)[:, None, None]
+        calibration = Calibration.of(HeldOut(gaps, deviations, gaps, np.ones(1), np.full(1, 2.0)))
+        assert np.isfinite(calibration.bound([0.1])) == known
+        assert np.isinf(calibration.bound([3.0]))
+
+
+def test_a_saturated_witness_has_no_bound_and_says_why():
+    rng = torch.Generator().manual_seed(0)
+    x, f = torch.randn(300, 4, generator=rng), torch.randn(300, 1, generator=rng)
+    hoods = pl.nearest(x, k=5)
+    assert pl.LinearFamily().best_response(x, f, hoods).saturated().all()
+    report = pl.audit(f, x, hoods, pl.LinearFamily())
+    assert np.isnan(report.bound()).all()
+    assert len(report.calibration) == 0
+    assert not report.left_out.telling.any()
+    assert np.isfinite(report.left_out.explained()).all()
+    assert "use a ridge, fewer features or more members" in str(report[0])
+    assert report[0].bound is None
+    assert report.why_not().endswith("use a ridge, fewer features or more members")
+    assert "not known" in report.text()
+    # Neighborhoods of other sizes have theirs, and do not learn from those.
+    both = pl.from_lists([hoods.members_of(i).tolist() for i in range(150)]
+                         + [[j, *range(j + 1, j + 9)] for j in range(150)])  # fmt: skip
+    mixed = pl.audit(f, x, both, pl.LinearFamily())
+    assert len(mixed.calibration) == 150
+    assert np.isnan(mixed.bound()).ravel().tolist() == [True] * 150 + [False] * 150
+
+
+def test_calibrations_of_earlier_versions_are_read():
+    old = {"scores": [[[1.0]], [[2.0]], [[4.0]]], "floor": [0.5]}
+    calibration = Calibration.from_dict(json.loads(json.dumps(old)))
+    assert calibration.bound([1.5], 0.75) == pytest.approx([8.0], rel=2e-6)
+    assert calibration.bound([1e9], 0.75) == pytest.approx([4e9], rel=2e-6)  # they know no range of the predictions
+    flat = Calibration.from_dict({"scores": [[1.0], [2.0]], "floor": [0.5]})
+    assert flat.scores.shape == (2, 1, 1)
+
+
+def test_draws_that_do_not_count_survive_json():
+    gaps = np.random.default_rng(0).random((20, 2, 1))
+    saturated = np.zeros((20, 2), dtype=bool)
+    saturated[3, 1] = saturated[7] = True
+    calibration = Calibration.of(HeldOut(gaps, gaps / 2, gaps, np.ones(1), np.full(1, 9.0), saturated))
+    assert len(calibration) == 19
+    again = Calibration.from_dict(json.loads(json.dumps(calibration.to_dict(), allow_nan=False)))
+    np.testing.assert_array_equal(again.scores, calibration.scores)
+    # Of 37 scores of 19 neighborhoods the ceil(ceil(20 * 0.9) / 19 * 37) = 36th is meant.
+    np.testing.assert_allclose(again._worst(0.9), np.sort(calibration.scores[~np.isnan(calibration.scores)])[35:36])
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
+def test_the_bound_is_that_of_split_conformal_regression(level):
+    crepes = pytest.importorskip("crepes")
+    family = pl.LinearFamily(ridge=0.1)
+    found = held_out(*drawn(80, 0), family, draws=1)
+    calibration = Calibration.of(found)
+    fresh = held_out(*drawn(30, 1), family, draws=1)
+    for k in range(2):
+        sigmas = found.deviations[:, 0, k] + calibration.floor[k]
+        oracle = crepes.ConformalRegressor().fit(found.gaps[:, 0, k], sigmas=sigmas)
+        own = fresh.deviations[:, 0, k] + calibration.floor[k]
+        intervals = oracle.predict_int(np.zeros(30), sigmas=own, confidence=level)
+        bounds = calibration.bound(fresh.deviations, level)[:, 0, k]
+        assert np.isfinite(bounds).all()
+        np.testing.assert_allclose(bounds, intervals[:, 1], rtol=2e-6)
 
 
 def test_of_very_many_neighborhoods_a_thousand_are_chosen():
@@ -159,5 +333,7 @@ def test_a_family_is_needed():
 def test_what_is_not_known_is_said_with_its_reason():
     assert "fewer than 3 members" in unknown(0.9, 50, enough=False)
     assert "not calibrated" in unknown(0.9, 0)
+    assert "as wide as the predictions range" in unknown(0.9, 50)
+    assert unknown(0.9, 50, saturated=True).endswith("use a ridge, fewer features or more members")
     assert unknown(0.99, 50).startswith("how far it can be trusted with 99 % confidence is not known: 50 held-out")
     assert percent(0.95) == "95 %"

@@ -1,5 +1,6 @@
 """Pellucid trains predictors that behave, around every point, like a simple function that a person can read."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from pellucid.bank import Bank
     from pellucid.builders import from_lists, from_pairs, nearest, sampled, windows, within
     from pellucid.deviations import absolute_error, gaussian_kl, squared_error
-    from pellucid.errors import ConvergenceError, InputError, PellucidError
+    from pellucid.errors import ConvergenceError, InputError, PellucidError, PellucidWarning
     from pellucid.games import AsymmetricGame, Game, Outcome, SumOfGames, SymmetricGame, UniformGame
     from pellucid.mirror_prox import MirrorProx
     from pellucid.neighborhoods import Neighborhoods, Windows
@@ -37,7 +38,7 @@ _HOMES = {
     "bank": ("Bank",),
     "builders": ("from_lists", "from_pairs", "nearest", "sampled", "windows", "within"),
     "deviations": ("absolute_error", "gaussian_kl", "squared_error"),
-    "errors": ("ConvergenceError", "InputError", "PellucidError"),
+    "errors": ("ConvergenceError", "InputError", "PellucidError", "PellucidWarning"),
     "games": ("AsymmetricGame", "Game", "Outcome", "SumOfGames", "SymmetricGame", "UniformGame"),
     "mirror_prox": ("MirrorProx",),
     "neighborhoods": ("Neighborhoods", "Windows"),
@@ -70,6 +71,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+if "torch" in sys.modules:  # it must know the neighborhoods that `torch.load` may read
+    import_module("pellucid.neighborhoods")
+
+
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
 
@@ -89,6 +94,7 @@ __all__ = [
     "Neighborhoods",
     "Outcome",
     "PellucidError",
+    "PellucidWarning",
     "SumOfGames",
     "SymmetricGame",
     "TreeFamily",

@@ -22,14 +22,55 @@ T = TypeVar("T")
 def tensor(values: Any, name: str) -> Tensor:
     """Whatever holds numbers as a tensor; tables of pandas and polars, too."""
     try:
+        columns = list(getattr(values, "columns", ()))
         if hasattr(values, "to_numpy"):
-            values = np.array(values.to_numpy())  # a copy: theirs may be read-only
+            values = np.array(values.to_numpy())  # a copy: the table may change later
+        if isinstance(values, np.ndarray):
+            values = _array(values, name, columns)
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
             f"`{name}` must be a tensor, an array or nested lists of numbers. Got {type(values).__name__} "
             f"({error}); convert it first, e.g. with `torch.tensor(...)`."
         ) from error
+
+
+def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
+    """An array that torch reads without a warning, and with nothing hidden in it."""
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.argwhere(np.ma.getmaskarray(values))
+        if len(masked):
+            place = ", ".join(f"{what} {i}" for what, i in zip(("row", "column"), masked[0].tolist(), strict=False))
+            raise InputError(
+                f"`{name}` must hold no missing values. Got an array with {len(masked)} masked entries, first in "
+                f"{place}; fill them, e.g. with `{name}.filled(0.0)`, or leave these rows out."
+            )
+        values = values.data
+    if values.dtype == object:
+        return _numbers(values, name, columns)
+    native = values.dtype.newbyteorder("=")
+    # A copy where torch would warn that it cannot protect what is read-only, or refuse: it knows no negative strides.
+    if not values.flags.writeable or values.dtype != native or any(stride < 0 for stride in values.strides):
+        return np.array(values, dtype=native, order="C")
+    return values
+
+
+def _numbers(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
+    """Python's numbers and booleans, as tables of mixed columns give them, in float64."""
+    for place, value in np.ndenumerate(values):
+        if isinstance(value, Real | np.bool_):
+            continue
+        where = f"row {place[0]}" if place else "its only entry"
+        if len(place) > 1:
+            column = columns[place[1]] if len(columns) == values.shape[1] else place[1]
+            where += f" of column {column!r}"
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            raise InputError(f"`{name}` must hold no missing values. Got one in {where}; fill it or leave it out.")
+        raise InputError(
+            f"`{name}` must hold numbers or booleans. Got {value!r} in {where}; leave that column out, or turn it into "
+            "numbers (one column of 0 and 1 for each category)."
+        )
+    return values.astype(np.float64)
 
 
 def table(values: Any, name: str) -> Tensor:
@@ -69,6 +110,12 @@ def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tupl
     """
     neighborhoods(hoods)
     x, f = tensor(x, "x"), tensor(f, name)
+    if torch._C._functorch.is_functorch_wrapped_tensor(f):
+        raise InputError(
+            f"`{name}` must be plain numbers: witnesses are fitted to them. Got a tensor inside of a transformation of "
+            "torch.func (grad, vmap, ...), which has none; call the game outside of it, and use `backward` or "
+            "`torch.autograd.grad`."
+        )
     if x.device != f.device or f.device != hoods.device:
         raise InputError(
             f"`x`, `{name}` and `hoods` must be on one device. Got {x.device}, {f.device} and {hoods.device}; "
@@ -97,6 +144,18 @@ def neighborhoods(hoods: Any) -> None:
         raise InputError(
             f"`hoods` must be neighborhoods. Got {type(hoods).__name__}; make them with `windows`, `nearest`, "
             "`within`, `from_lists` or `from_pairs`, and mind the order of arguments: (f, x, hoods)."
+        )
+
+
+def one_process(owner: str, what: str) -> None:
+    """Refuse to play where several processes train together and each would keep a state of its own."""
+    from torch import distributed
+
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        raise InputError(
+            f"A {owner} must be played in one process, since {what} in each. Got a process group of "
+            f"{distributed.get_world_size()}; play a SymmetricGame or an AsymmetricGame on the neighborhoods of each "
+            "process's batch, or train in one process."
         )
 
 

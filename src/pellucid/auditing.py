@@ -18,7 +18,7 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent, typical, unknown
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -128,11 +128,23 @@ class Audit:
     def bound(self, level: float = LEVEL) -> np.ndarray:
         """(n, K) what |predictor - witness| does not exceed, with this confidence, at a further point of each
         neighborhood, which its witness was not fitted to; NaN where that is not known: in neighborhoods of fewer than
-        three members, or where there are too few neighborhoods for the level.
+        three members, or too few for the coefficients of a witness, where there are too few neighborhoods for the
+        level, and where a bound would be as wide as the predictions range. See `why_not`.
         """
         found = self.calibration.bound(self.distances, level)
-        found[~np.isfinite(found).all(1) | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
+        found[~np.isfinite(found)] = np.nan
+        found[self._saturated | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
         return found
+
+    def why_not(self, level: float = LEVEL) -> str:
+        """In one sentence why there are no bounds of this confidence, where there are none."""
+        large = (self.witnesses.hoods.sizes >= FEWEST).cpu().numpy()
+        saturated = bool(self._saturated[large].all())
+        return unknown(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
+
+    @cached_property
+    def _saturated(self) -> np.ndarray:
+        return np.asarray(self.witnesses.saturated().cpu().numpy())
 
     def to_dict(self, level: float = LEVEL) -> dict[str, Any]:
         """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
@@ -150,10 +162,8 @@ class Audit:
         }
 
     def _typical_bounds(self, level: float) -> list[float | None]:
-        """Of each output the median over the neighborhoods."""
-        known = self.bound(level)
-        known = known[~np.isnan(known).any(1)]
-        return np.median(known, axis=0).tolist() if len(known) else [None] * self.witnesses.f.shape[1]
+        """Of each output the median over the neighborhoods that have one."""
+        return [_known(value) for value in typical(self.bound(level)).tolist()]
 
     def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
         """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""
@@ -191,7 +201,7 @@ class Audit:
             *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
             ("rmse at the centers", f"{self.rmse:.4g}"),
             *(
-                (f"bound near a center, {percent(level)}{name}", _score(value, "unknown"))
+                (f"bound near a center, {percent(level)}{name}", _score(value, "not known"))
                 for name, value in zip(self._named(), summary["bound"], strict=True)
             ),
             ("generalized AUC, local", _score(summary["auc_local"])),

@@ -21,6 +21,8 @@ from pellucid.games import SymmetricGame
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses
 
+_STALE = "predictions of the other processes would never reach its own"
+
 
 @final
 class Bank:
@@ -40,27 +42,37 @@ class Bank:
     >>> with torch.no_grad():
     ...     bank.update(predictor(x))       # once, to fill the bank
     >>> for batch in torch.randperm(50).split(10):
-    ...     witnesses = bank.refit()        # as often as you can afford
     ...     penalty = bank.penalty(predictor(x[batch]), batch)
+
+    Witnesses are fitted to the bank by the first `penalty`, and anew by the first that comes after `refit_every`
+    points: once an epoch by default. More often costs more and hardly helps, since between two fits the predictor
+    moves little; `refit` fits them at once.
 
     Parameters
     ----------
     game : a `SymmetricGame`.
     x : (N, P) features of all points.
     hoods : neighborhoods over the N points.
+    refit_every : how many points pay their penalty from one fit of the witnesses to the next; N by default, once an
+        epoch. 1 is a fit for every batch; 0 leaves it to `refit` alone.
     """
 
-    def __init__(self, game: SymmetricGame, x: Any, hoods: BaseNeighborhoods) -> None:
+    def __init__(
+        self, game: SymmetricGame, x: Any, hoods: BaseNeighborhoods, *, refit_every: int | None = None
+    ) -> None:
         if not isinstance(game, SymmetricGame):
             raise InputError(
                 f"Only a SymmetricGame can be played point by point. Got {type(game).__name__}; call that game "
                 "on whole neighborhoods instead."
             )
         _checks.neighborhoods(hoods)
+        _checks.one_process("Bank", _STALE)
         self.game, self.hoods = game, hoods
         self.x, _ = _checks.points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
+        self.refit_every = hoods.n_points if refit_every is None else _checks.whole(refit_every, 0, "refit_every")
         self.predictions: Tensor | None = None
         self._fitted: _Fitted | None = None
+        self._paid = 0  # points since the last fit
 
     def update(self, f: Tensor, index: Tensor | list[int] | None = None) -> None:
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
@@ -89,10 +101,15 @@ class Bank:
 
     def refit(self) -> Witnesses:
         """Fit all witnesses to the predictions in the bank, and return them."""
+        _checks.one_process("Bank", _STALE)
         if self.predictions is None:
             raise InputError("The bank is empty: fill it first with the predictions of all points, `bank.update(f)`.")
-        self._fitted = _Fitted(self.game.family.best_response(self.x, self.predictions.clone(), self.hoods))
-        return self._fitted.witnesses
+        return self._fit(self.predictions.clone()).witnesses
+
+    def _fit(self, predictions: Tensor) -> _Fitted:
+        witnesses = self.game.family.best_response(self.x, predictions, self.hoods)
+        self._fitted, self._paid = _Fitted(witnesses, predictions), 0
+        return self._fitted
 
     def __repr__(self) -> str:
         return f"Bank({self.game!r}, {self.hoods!r})"
@@ -105,11 +122,19 @@ class Bank:
     def penalty(self, f: Tensor, index: Tensor | list[int]) -> Tensor:
         """The penalty of a batch of points, differentiable in their predictions f (B x K).
 
-        Also puts the predictions into the bank, for the next refit.
+        Also fits the witnesses where it is time to, and puts the predictions into the bank, for the next fit.
         """
+        _checks.one_process("Bank", _STALE)
+        if (
+            self.predictions is not None
+            and self.refit_every
+            and (self._fitted is None or self._paid >= self.refit_every)
+        ):
+            self.refit()
         fitted = self._require_fitted()
         f, index = self._batch(f, index)
         self.update(f, index)
+        self._paid += len(index)
         if self.game.deviation is squared_error and self.game.form != "direct":
             terms = self.hoods.coverage[index].to(f) * squared_error(f, fitted.consensus[index])
         else:
@@ -126,12 +151,41 @@ class Bank:
             )
         return self._fitted
 
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on: the predictions, those that the witnesses were fitted to, and since when."""
+        return {
+            "predictions": None if self.predictions is None else self.predictions.clone(),
+            "fitted_to": None if self._fitted is None else self._fitted.to.clone(),
+            "paid": self._paid,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state, with witnesses fitted again to what they were fitted to: fits are repeatable."""
+        missing = {"predictions", "fitted_to", "paid"} - set(state)
+        if missing:
+            raise InputError(f"The state must be one that `state_dict()` gave. Got one without {sorted(missing)}.")
+        kept = {name: state[name] for name in ("predictions", "fitted_to")}
+        for name, values in kept.items():
+            if values is not None:
+                if len(values) != self.hoods.n_points:
+                    raise InputError(
+                        f"The saved state is of a bank of {len(values)} points. This one has {self.hoods.n_points}; "
+                        "make it with the same points and neighborhoods."
+                    )
+                kept[name] = values.to(self.hoods.device, copy=True)
+        self.predictions, self._fitted = kept["predictions"], None
+        if kept["fitted_to"] is not None:
+            self._fit(kept["fitted_to"])
+        self._paid = _checks.whole(state["paid"], 0, "paid")
+
 
 @dataclass(frozen=True)
 class _Fitted:
     """Witnesses, and what batches of points ask of them, computed once."""
 
     witnesses: Witnesses
+    to: Tensor
+    """(N, K) the predictions that they were fitted to."""
 
     @cached_property
     def consensus(self) -> Tensor:

@@ -37,34 +37,57 @@ def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
     )
 
 
-def nearest(x: Any, *, k: int) -> Neighborhoods:
+def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> Neighborhoods:
     """For each point (a row of x, N x P) the k points nearest to it in Euclidean distance, itself first.
 
-    Members come nearest first; among equally near points the lowest index wins.
+    Members come nearest first; among equally near points the lowest index wins. The search is exact, runs on as many
+    threads as torch does (`torch.set_num_threads`), and needs memory for about 24 P + 32 k bytes a point.
+
+    Parameters
+    ----------
+    x : (N, P) features. Tables of pandas, booleans and whole numbers do as well.
+    k : the number of members.
+    query : (Q, P) new points. Each is the center of a neighborhood of the k points of x nearest to it, and a member
+        of none: witnesses are fitted to points of x, and what they say at the new point can be held against the
+        predictor. Neighborhoods are then over the N + Q points x, then query: witnesses and predictor read
+        `torch.cat([x, query])`. For neighborhoods that hold new points, too, search among all of them.
+    standardize : whether columns count in units of their standard deviation over x; those that are constant, up to
+        rounding, then do not count.
+
+    >>> points = torch.tensor([[0.0], [1.0], [5.0], [6.0]])
+    >>> nearest(points, k=2).members.tolist()
+    [0, 1, 1, 0, 2, 3, 3, 2]
+    >>> new = torch.tensor([[4.0]])
+    >>> hoods = nearest(points, k=2, query=new)
+    >>> hoods.centers.tolist(), hoods.members.tolist(), hoods.n_points
+    ([4], [2, 3], 5)
     """
-    features = _features(x)
+    from pellucid._nearest import nearest_rows
+
+    features, new = _features(x, query, standardize=standardize)
     n = len(features)
     k = _checks.whole(k, 1, "k", n)
-    tree = _tree(features)
-    reach = tree.query(features, k=k)[0].reshape(n, -1)[:, -1]
-    # All points within reach of the k-th, and then the best k of them: the search tree itself would break
-    # ties as it pleases, and might leave out a center that has k duplicates.
-    rows, columns = _ball(tree, features, reach * (1 + 1e-12))
-    distances = np.linalg.norm(features[rows] - features[columns], axis=1)
-    order = np.lexsort((columns, rows != columns, distances, rows))
-    rows, columns = rows[order], columns[order]
-    rank = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]
-    chosen = torch.from_numpy(columns[rank < k])
-    return Neighborhoods(chosen, torch.arange(n + 1) * k, torch.arange(n), n)
+    members = torch.from_numpy(nearest_rows(features, k, new, torch.get_num_threads())).flatten()
+    if new is None:
+        return Neighborhoods.checked(members, torch.arange(n + 1) * k, torch.arange(n), n)
+    q = len(new)
+    return Neighborhoods.checked(members, torch.arange(q + 1) * k, torch.arange(n, n + q), n + q)
 
 
-def within(x: Any, *, radius: float, p: float = 2) -> Neighborhoods:
-    """For each point (a row of x, N x P) all points at most `radius` away in the p-norm, itself included."""
-    features = _features(x)
+def within(x: Any, *, radius: float, p: float = 2, standardize: bool = False) -> Neighborhoods:
+    """For each point (a row of x, N x P) all points at most `radius` away in the p-norm, itself included.
+
+    Parameters
+    ----------
+    x : (N, P) features, as in `nearest`.
+    radius, p : how far members may be, in which norm.
+    standardize : as in `nearest`; the radius is then in standard deviations.
+    """
+    features, _ = _features(x, standardize=standardize)
     _checks.at_least(radius, 0, "radius", "within")
     if p != float("inf"):
         _checks.at_least(p, 1, "p", "within")
-    rows, columns = _ball(_tree(features), features, np.full(len(features), float(radius)), p)
+    rows, columns = _ball(features, float(radius), p)
     return from_pairs(rows, columns, n_points=len(features))
 
 
@@ -158,21 +181,37 @@ def sampled(
     return points, hoods.to(points.device)
 
 
-def _features(x: Any) -> np.ndarray:
-    features = _checks.table(x, "x").detach().cpu().double().numpy()
+def _features(x: Any, query: Any = None, *, standardize: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Features of points and of new points, in float64."""
+    table = _checks.table(x, "x")
+    features = table.detach().cpu().double().numpy()
     if not features.size:
         raise InputError(f"`x` must hold at least one point and one feature. Got shape {features.shape}.")
-    return features
+    new = None
+    if query is not None:
+        new = _checks.table(query, "query").detach().cpu().double().numpy()
+        if new.shape[1] != features.shape[1] or not len(new):
+            raise InputError(
+                f"`query` must hold new points with the {features.shape[1]} features of `x`. Got shape {new.shape}; "
+                "pass the same columns, in the same order, and a single point as `query[None]`."
+            )
+    if not standardize:
+        return features, new
+    # Relative to the largest number of a column, so that no square overflows.
+    largest = np.abs(features).max(axis=0)
+    largest[largest == 0] = 1.0
+    mean, deviation = (features / largest).mean(axis=0), (features / largest).std(axis=0)
+    rounding = torch.finfo(table.dtype if table.is_floating_point() else torch.float64).eps
+    varies = deviation > 4 * rounding
+    scale = np.where(varies, deviation, np.inf)
+    return (features / largest - mean) / scale, None if new is None else (new / largest - mean) / scale
 
 
-def _tree(features: np.ndarray) -> Any:
+def _ball(features: np.ndarray, radius: float, p: float) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (center, member) of all points within the radius of each."""
     from scipy.spatial import KDTree
 
-    return KDTree(features)
-
-
-def _ball(tree: Any, features: np.ndarray, radius: np.ndarray, p: float = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (center, member) of all points within each center's radius."""
-    lists = tree.query_ball_point(features, radius, p=p)
+    tree = KDTree(features)
+    lists = tree.query_ball_point(features, radius, p=p, workers=torch.get_num_threads())
     sizes = np.fromiter((len(m) for m in lists), dtype=np.int64, count=len(lists))
     return np.repeat(np.arange(len(lists)), sizes), np.concatenate([np.asarray(m, dtype=np.int64) for m in lists])

@@ -21,6 +21,8 @@ from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
 
+_DRIFT = "its multipliers would ascend by themselves"
+
 
 class Outcome(NamedTuple):
     """What one round of a game gives."""
@@ -170,6 +172,7 @@ class UniformGame(nn.Module, Game):
         _checks.at_least(margin, 0, "margin", "UniformGame")
         n_neighborhoods = _checks.whole(n_neighborhoods, 1, "n_neighborhoods")
         _checks.at_least(initial, 0, "initial", "UniformGame")
+        _checks.one_process("UniformGame", _DRIFT)
         self.family, self.margin, self.deviation = family, margin, deviation
         self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
 
@@ -185,6 +188,7 @@ class UniformGame(nn.Module, Game):
         ----------
         index : (n,) for a minibatch, which of all neighborhoods `hoods` are: `hoods = everything.select(index)`.
         """
+        _checks.one_process("UniformGame", _DRIFT)
         x, f = _checks.points(x, f, hoods)
         total = len(self.multipliers)
         index = torch.arange(total) if index is None else _checks.indices(index, "index")

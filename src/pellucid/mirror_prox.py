@@ -42,7 +42,8 @@ class MirrorProx:
     ----------
     optimizer : torch optimiser of the predictor's parameters.
     game : the `UniformGame` whose multipliers ascend.
-    multiplier_lr : eta > 0.
+    multiplier_lr : eta > 0; by default 0.1 / margin (1 for a margin of 0): a multiplier rises by 0.1 a step where the
+        deviation is twice the margin, whatever the units. Larger ones reach the margin sooner and swing more around it.
     mirror_map : "euclidean" or "entropic".
     """
 
@@ -51,7 +52,7 @@ class MirrorProx:
         optimizer: Optimizer,
         game: UniformGame,
         *,
-        multiplier_lr: float = 1.0,
+        multiplier_lr: float | None = None,
         mirror_map: Literal["euclidean", "entropic"] = "euclidean",
     ) -> None:
         if not isinstance(game, UniformGame):
@@ -63,6 +64,8 @@ class MirrorProx:
                 "`optimizer` of MirrorProx must be a torch optimiser that steps along one gradient, such as SGD or "
                 f"Adam. Got {type(optimizer).__name__}."
             )
+        if multiplier_lr is None:
+            multiplier_lr = 0.1 / game.margin if game.margin else 1.0
         if not _checks.at_least(multiplier_lr, 0, "multiplier_lr", "MirrorProx"):
             raise InputError("`multiplier_lr` of MirrorProx must be above 0. Got 0; the multipliers would never move.")
         if mirror_map not in ("euclidean", "entropic"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ class BaseNeighborhoods(ABC):
     n_points: int
     centers: Tensor
     offsets: Tensor
+    _parts: ClassVar[tuple[str, ...]]
+    """The arguments that make one. They are what is saved; all else is derived."""
 
     @property
     @abstractmethod
@@ -42,7 +44,11 @@ class BaseNeighborhoods(ABC):
 
     @abstractmethod
     def sum(self, v: Tensor) -> Tensor:
-        """S v: the sum of v (N x ...) over each neighborhood (n x ...). Differentiable."""
+        """S v: the sum of v (N x ...) over each neighborhood (n x ...). Differentiable.
+
+        Sums have the type of v, but for types that could not hold them: those of whole numbers come in int64, those
+        of float16 and bfloat16 in float32. The same holds for `spread`, `sum_members` and `spread_members`.
+        """
 
     @abstractmethod
     def spread(self, u: Tensor) -> Tensor:
@@ -59,6 +65,12 @@ class BaseNeighborhoods(ABC):
         moved.__dict__ = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         moved.n_points = self.n_points
         return moved
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._parts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # with all checks: a file may hold anything
 
     def __len__(self) -> int:
         return len(self.centers)
@@ -100,11 +112,13 @@ class BaseNeighborhoods(ABC):
     def sum_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over each neighborhood (n x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
+        w = _summable(w)
         return w.new_zeros(len(self), *w.shape[1:]).index_add(0, self.rows, w)
 
     def spread_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over the entries of each point (N x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
+        w = _summable(w)
         return w.new_zeros(self.n_points, *w.shape[1:]).index_add(0, self.members, w)
 
     def _require_rows(self, values: Tensor, count: int, what: str) -> None:
@@ -154,6 +168,8 @@ class Neighborhoods(BaseNeighborhoods):
     n_points : the number of points N.
     """
 
+    _parts = ("members", "offsets", "centers", "n_points")
+
     def __init__(self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> None:
         self._members = _checks.indices(members, "members")
         self.offsets = _checks.indices(offsets, "offsets")
@@ -182,6 +198,13 @@ class Neighborhoods(BaseNeighborhoods):
                 "remove the repetition, e.g. with `torch.unique`."
             )
 
+    @classmethod
+    def checked(cls, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> Neighborhoods:
+        """Neighborhoods from parts that are known to be right: nothing is checked again."""
+        result = cls.__new__(cls)
+        result._members, result.offsets, result.centers, result.n_points = members, offsets, centers, n_points
+        return result
+
     @property
     def members(self) -> Tensor:
         return self._members
@@ -200,10 +223,7 @@ class Neighborhoods(BaseNeighborhoods):
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         shift = torch.repeat_interleave(self.offsets[chosen] - offsets[:-1], sizes)
         entries = torch.arange(int(offsets[-1]), device=self.device) + shift
-        result = Neighborhoods.__new__(Neighborhoods)  # no checks: the parts have passed them
-        result._members, result.offsets = self._members[entries], offsets
-        result.centers, result.n_points = self.centers[chosen], self.n_points
-        return result
+        return Neighborhoods.checked(self._members[entries], offsets, self.centers[chosen], self.n_points)
 
 
 @final
@@ -219,6 +239,8 @@ class Windows(BaseNeighborhoods):
     centers : (n,) the point that each neighborhood belongs to.
     n_points : the number of points N.
     """
+
+    _parts = ("lower", "upper", "centers", "n_points")
 
     def __init__(self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int) -> None:
         self.lower = _checks.indices(lower, "lower")
@@ -273,16 +295,25 @@ class Windows(BaseNeighborhoods):
         return Windows(self.lower[chosen], self.upper[chosen], self.centers[chosen], self.n_points)
 
 
+def _summable(values: Tensor) -> Tensor:
+    """Values in a type that holds their sums: whole numbers as int64, floats of less than 32 bits as float32."""
+    if not values.is_floating_point():
+        return values.long()
+    return values.float() if values.dtype.itemsize < 4 else values
+
+
 def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64.
+    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64 (int64 for whole numbers).
 
     Running sums start anew, forwards and backwards, in every block as long as the longest range. A range that
     reaches into two blocks is then a tail plus a head: nothing is subtracted, so one huge value spoils only
     the ranges that hold it. Only short ranges inside a block are differences.
     """
+    v = _summable(v)
     width = max(int((upper - lower).max()), 1)
     blocks = -(-len(v) // width)
-    values = torch.zeros(blocks * width, *v.shape[1:], dtype=torch.float64, device=v.device)
+    exact = torch.float64 if v.is_floating_point() else torch.int64
+    values = torch.zeros(blocks * width, *v.shape[1:], dtype=exact, device=v.device)
     values[: len(v)] = v
     grid = values.reshape(blocks, width, *v.shape[1:])
     heads = grid.cumsum(1).flatten(0, 1)
@@ -290,12 +321,16 @@ def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     last = (upper - 1).clamp(min=0)
     inside = lower // width == last // width
     # A range that starts a block is a head by itself; an empty one is nothing.
-    result = heads[last] + torch.where(_column(inside, v), 0.0, tails[lower.clamp(max=len(values) - 1)])
+    result = heads[last] + torch.where(_column(inside, v), 0, tails[lower.clamp(max=len(values) - 1)])
     short = (inside & (lower % width > 0)).nonzero().flatten()
     result = result.index_add(0, short, -heads[lower[short] - 1])
-    return torch.where(_column(upper > lower, v), result, 0.0).to(v.dtype)
+    return torch.where(_column(upper > lower, v), result, 0).to(v.dtype)
 
 
 def _column(mask: Tensor, like: Tensor) -> Tensor:
     """A mask (L,) that broadcasts against a tensor (L x ...)."""
     return mask.reshape(-1, *[1] * (like.ndim - 1))
+
+
+# `torch.load` reads saved neighborhoods without `weights_only=False`: they are numbers, and are checked when read.
+torch.serialization.add_safe_globals([Neighborhoods, Windows])

@@ -10,12 +10,13 @@ The domains say how a model is trained and measured; see `pellucid.molecules.run
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -26,12 +27,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.trust import Calibration, HeldOut
+from pellucid.trust import Calibration, HeldOut, typical
 
 SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
 TOLERANCE = 0.02
 PARTS = ("train", "validation", "test")
-_PACKAGES = ("torch", "numpy", "lightning", "rdkit", "chemprop")
+_PACKAGES = ("torch", "numpy", "lightning", "rdkit")
 # Explanations at either end that a summary marks, and all that it holds.
 _ENDS = 6
 _SHOWN = 40
@@ -209,6 +210,22 @@ def summary_of(kind: str, title: str, *, seed: int, **found: Any) -> dict[str, A
             **found}  # fmt: skip
 
 
+def digest(items: Iterable[bytes]) -> str:
+    """A fingerprint of what a run was tested on, whatever the order of the items and the names of their files.
+
+    >>> digest([b"CCO 1", b"CCN 2"]) == digest([b"CCN 2", b"CCO 1"]) != digest([b"CCN 2"])
+    True
+    """
+    own = sorted(hashlib.sha256(item).digest() for item in items)
+    return hashlib.sha256(b"".join(own)).hexdigest()
+
+
+def same_test(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool | None:
+    """Whether two summaries are of runs that were tested on the same data; None where earlier versions wrote one."""
+    digests = [summary["data"].get("test_digest") for summary in (first, second)]
+    return None if None in digests else digests[0] == digests[1]
+
+
 def plain(values: np.ndarray) -> list[float | None]:
     """Numbers ready for JSON: None for what is not known."""
     return [float(value) if np.isfinite(value) else None for value in values]
@@ -235,7 +252,7 @@ def trust(
     bounds = {}
     for name, calibration in calibrations.items():
         found = calibration.bound(fresh[name].deviations, level) * units[name]
-        bounds[name] = plain(np.median(found, axis=(0, 1)) if len(found) else np.full(found.shape[2], np.nan))
+        bounds[name] = plain(typical(found[fresh[name].telling]))
     return {
         "level": level,
         "calibrated": min(len(calibration) for calibration in calibrations.values()),
@@ -295,6 +312,25 @@ def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Seq
     if tested < _FEW_TESTS:
         found.append(f"The test is small ({tested}): differences between the models may be chance.")
     return found
+
+
+NEAR_ZERO = 0.05
+"""A held-out variance explained below this is as good as none."""
+
+
+def unexplained(
+    models: Mapping[str, Any],
+    nothing: str = "its witnesses explain nothing at points they were not fitted to",
+    cure: str = "try larger neighborhoods, simpler witnesses or a larger weight",
+) -> list[str]:
+    """A sentence for each model, with its scores, whose witnesses say nothing where they were not fitted."""
+    shares = {name: model["scores"].get("explained_left_out") for name, model in models.items()}
+    return [
+        f"{name}: {nothing} (held-out variance explained {share:.2g}), however small the deviation. Do not read them "
+        f"as what the network does; {cure}."
+        for name, share in shares.items()
+        if share is not None and share < NEAR_ZERO
+    ]
 
 
 def _clean(content: Any) -> Any:

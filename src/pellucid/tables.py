@@ -6,6 +6,7 @@ import csv
 import difflib
 import io
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,9 @@ _ROW_NAMES = (
     "id", "name", "names", "title", "compound", "compound_id", "compound_name", "molecule_id", "molecule_name",
     "mol_id", "molecule_chembl_id", "chembl_id",
 )  # fmt: skip
+LARGEST = 1e30
+"""Numbers to learn from are not larger: their squares and sums would overflow the precision that networks have."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _BLANKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "nd", "n.d.")
 
 
@@ -88,13 +92,27 @@ def read_table(path: str | Path) -> Table:
 
 
 def _smi(text: str, source: str) -> Table:
-    lines = [(i, line.split(maxsplit=1)) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(i, smi_line(line)) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and plain(lines[0][1][0]) in SMILES_NAMES:  # some programs write a line of names
         lines = lines[1:]
     if not lines:
         raise InputError(f"{source} must hold a SMILES on each line. Got none; is it the right file?")
-    rows = [[cells[0], cells[1].strip() if len(cells) > 1 else ""] for _, cells in lines]
-    return Table(["smiles", "name"], rows, [i for i, _ in lines], False)
+    return Table(["smiles", "name"], [list(cells) for _, cells in lines], [i for i, _ in lines], False)
+
+
+def smi_line(line: str) -> tuple[str, str]:
+    """SMILES and name of a line of a .smi file, which must not be blank.
+
+    An extension (CXSMILES) stays with its SMILES, for whoever reads that to refuse: without it, it would be another
+    molecule.
+
+    >>> smi_line("CCO ethanol"), smi_line("C[C@H](N)O |&1:1| racemate")
+    (('CCO', 'ethanol'), ('C[C@H](N)O |&1:1| racemate', ''))
+    """
+    smiles, *rest = line.strip().split(maxsplit=1)
+    if rest and rest[0].startswith("|"):
+        return line.strip(), ""
+    return smiles, rest[0] if rest else ""
 
 
 def plain(name: str) -> str:
@@ -135,8 +153,16 @@ def value_of(cell: str, comma: bool) -> float | None:
     text = cell.strip()
     if text.lower() in _BLANKS:
         return math.nan
-    try:
-        value = float(text.replace(",", ".") if comma else text)
-    except ValueError:
-        return None
+    return number_of(text.replace(",", ".") if comma else text)
+
+
+def number_of(text: str) -> float | None:
+    """A finite number, written with a decimal point or none; None for anything else.
+
+    Python's own `float` takes more for a number: 5_6 for 56, the digits of all scripts, infinity.
+
+    >>> number_of("-1.5e3"), number_of("5_6"), number_of("1e400")
+    (-1500.0, None, None)
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
     return value if math.isfinite(value) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import pickle
 import signal
@@ -22,7 +23,7 @@ from typing import Any, TypeAlias
 import lightning.pytorch as lightning
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
+from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
@@ -156,10 +157,12 @@ class _Keeper(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.batches.load_state_dict(state)
 
+    def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        # What a network draws by itself, such as dropout, depends on the seed and the step alone, too.
+        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step)
+
     def save(self, trainer: lightning.Trainer) -> None:
-        draft = self.path.with_suffix(".draft")
-        trainer.save_checkpoint(draft)
-        os.replace(draft, self.path)
+        _save(trainer, self.path)
         self.written = time.monotonic()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
@@ -170,6 +173,58 @@ class _Keeper(Callback):
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self.save(trainer)
+
+
+class _Best(Callback):
+    """Keeps the epoch with the smallest validation loss, the first of equals, as `best.ckpt`; ends a run after
+    `patience` epochs without a better one, or where the loss is no longer finite.
+
+    What it remembers has no path in it: Lightning's own callback forgets the best epoch of a folder that was moved.
+    """
+
+    def __init__(self, path: Path, result: Path, patience: int) -> None:
+        self.path, self.result, self.patience = path, result, patience
+        self.score: float | None = None
+        self.waited = 0
+        self.ended = False
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        trainer.should_stop = self.ended  # a run that was killed right after its last epoch is not to have another
+
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        score = float(trainer.callback_metrics["validation_loss"])
+        self.waited += 1
+        if self.score is None or score < self.score:
+            self.score, self.waited = math.inf if math.isnan(score) else score, 0
+            _save(trainer, self.path)
+        self.ended = self.waited >= self.patience or not math.isfinite(score)
+        trainer.should_stop = trainer.should_stop or self.ended
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"score": self.score, "waited": self.waited, "ended": self.ended}
+
+    def on_load_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
+        states = checkpoint["callbacks"]
+        if self.state_key in states:
+            self.score, self.waited, self.ended = (
+                states[self.state_key][name] for name in ("score", "waited", "ended")
+            )
+        else:  # written by Pellucid 0.1, which left this to callbacks of Lightning
+            old = {name.partition("{")[0]: state for name, state in states.items()}
+            score, self.waited = old["ModelCheckpoint"]["best_model_score"], old["EarlyStopping"]["wait_count"]
+            self.score, self.ended = None if score is None else float(score), self.waited >= self.patience
+        if self.score is not None and not (self.path.exists() or self.result.exists()):
+            raise InputError(
+                f"The folder of a run must be whole. Got {self.path.parent} without {self.path.name}, the best epoch "
+                "so far; copy or move all of its files, or start anew in another folder."
+            )
+
+
+def _save(trainer: lightning.Trainer, path: Path) -> None:
+    """Write a checkpoint, whole or not at all."""
+    draft = path.with_suffix(".draft")
+    trainer.save_checkpoint(draft)
+    os.replace(draft, path)
 
 
 class _Progress(Callback):
@@ -270,7 +325,8 @@ def train(
     if resume and folder is None:
         raise InputError("To resume a run, its folder must be given. Got none; pass `folder=`.")
     with _folder(folder) as home, _quiet():
-        last, result, finished = home / "last.ckpt", home / "result.ckpt", home / "history.json"
+        last, best, result = (home / f"{name}.ckpt" for name in ("last", "best", "result"))
+        finished = home / "history.json"
         _claim(home, identity, resume)
         if not (resume and finished.exists()):
             module = _Module(network.train(), loss, learning_rate, epochs * len(batches), companion, stepper)
@@ -279,18 +335,8 @@ def train(
             if progress:
                 callbacks.append(_Progress(batches))
             if validation is not None:
-                # Both must have judged an epoch before its checkpoint is written.
-                callbacks.append(EarlyStopping("validation_loss", patience=patience, check_on_train_epoch_end=False))
-                callbacks.append(
-                    ModelCheckpoint(
-                        home,
-                        filename="best",
-                        monitor="validation_loss",
-                        enable_version_counter=False,
-                        save_on_train_epoch_end=False,
-                    )
-                )
-            trainer = _trainer(device, epochs, callbacks, keeps=validation is not None, cuts=stepper is None)
+                callbacks.append(_Best(best, result, patience))
+            trainer = _trainer(device, epochs, callbacks, cuts=stepper is None)
             going_on = resume and last.exists()
             if resume and progress and not going_on:
                 tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
@@ -298,7 +344,9 @@ def train(
                 _run(trainer, module, batches, validation, last if going_on else None)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_farewell(folder)) from None
-            os.replace(home / "best.ckpt" if validation is not None else last, result)
+            kept = best if validation is not None else last
+            if kept.exists():  # unless the run was interrupted right after the next line
+                os.replace(kept, result)
             finished.write_text(json.dumps(history.epochs) + "\n")
         state = _load(result)["state_dict"]
         network.load_state_dict(
@@ -309,7 +357,7 @@ def train(
         return epochs_done
 
 
-def _trainer(device: str, epochs: int, callbacks: list[Callback], *, keeps: bool, cuts: bool) -> lightning.Trainer:
+def _trainer(device: str, epochs: int, callbacks: list[Callback], *, cuts: bool) -> lightning.Trainer:
     try:
         return lightning.Trainer(
             accelerator=device,
@@ -318,7 +366,7 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, keeps: bool
             callbacks=callbacks,
             gradient_clip_val=_STEEPEST if cuts else None,
             logger=False,
-            enable_checkpointing=keeps,  # without validation Lightning would write checkpoints of its own
+            enable_checkpointing=False,  # Lightning would write checkpoints of its own besides
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
@@ -341,7 +389,8 @@ def _run(
     if checkpoint is not None:
         _load(checkpoint)
     try:
-        trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
+        with torch.random.fork_rng(devices=[]):  # see `_Keeper`
+            trainer.fit(module, batches, validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit:
         raise KeyboardInterrupt from None
     finally:
@@ -396,13 +445,13 @@ def _folder(folder: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Lightning's remarks on hardware, on runs without validation, and on its own folders."""
+    """Without Lightning's remarks on hardware, on runs without validation, and on checkpoints of earlier versions."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+            warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint need to be provided.*")
             warnings.filterwarnings("ignore", message=".*but have no `val_dataloader`.*")
             warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
             yield

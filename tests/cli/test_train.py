@@ -2,10 +2,12 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -280,17 +282,13 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
     file = place / "recordings" / "a.csv"
     model = Forecaster.load(place / "series" / "game")
     shown = run("explain", place / "series", file).stdout
-    assert shown == f"{model.explain(file)}\n".replace(
-        "`table(name)` shows the other channels", "--channel shows the others"
-    )
+    explanation = replace(model.explain(file), overall=model.law_of(file))
+    assert shown == f"{explanation}\n".replace("`table(name)` shows the other channels", "--channel shows the others")
     assert "--channel shows the others" in shown
-    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(
-        model.explain(file).table("right")
-    )
+    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(explanation.table("right"))
     for kind in ("html", "svg", "png", "json", "csv"):
         run("explain", place / "series", file, "-o", tmp_path / f"x.{kind}")
         assert (tmp_path / f"x.{kind}").stat().st_size > 500
-    assert "the last one, is explained" in run("explain", place / "series", place / "recordings").stderr
 
 
 @pytest.mark.parametrize(
@@ -302,6 +300,8 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
         (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
         (["run", "CCO", "--model", "best"], 1, '--model must be "game" or "deep"'),
         (["run", "CCO", "--target", "nonsense"], 1, "--target must be one of activity"),
+        (["run", "CCO", "--at", 3], 1, "--at is for recordings. Got a model of molecules"),
+        (["run", "CCO", "--forced"], 1, "--forced is for recordings"),
     ],
 )
 def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, message):
@@ -321,6 +321,53 @@ def test_runs_are_compared(place):
     assert float(line.split()[-3]) == pytest.approx(again.deviation, rel=1e-3)
     assert "predict the same" in run("compare", place / "run", place / "series", code=1).stderr
     assert "which has none" in run("compare", place / "run", place, code=1).stderr
+
+
+DIFFERENT = "tested on different data"
+
+
+def test_runs_on_the_same_test_data_are_compared_without_a_warning(place, tmp_path):
+    # The same rows in another file, in columns of another order: the same split, and the same test molecules.
+    with (place / "assay.csv").open(newline="") as stream:
+        rows = [[row["activity"], row["smiles"]] for row in csv.DictReader(stream)]
+    with (tmp_path / "other.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["activity", "smiles"], *rows])
+    run("train", "molecules", tmp_path / "other.csv", "-t", "activity", "-o", tmp_path / "same", *SMALL)
+    assert run("compare", place / "run", tmp_path / "same").stderr == ""
+    run("train", "molecules", place / "assay.csv", "-t", "activity", "--seed", 1, "-o", tmp_path / "other", *SMALL)
+    assert DIFFERENT in run("compare", place / "run", tmp_path / "other").stderr
+    # A measured value that was corrected makes other test data of the same molecules.
+    test = nav17().select(range(0, 1017, 5)).select(runs.parts_of(204, 0)["test"]).smiles[0]
+    rows = [[8.125 if smiles == test else value, smiles] for value, smiles in rows]
+    with (tmp_path / "other.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["activity", "smiles"], *rows])
+    run("train", "molecules", tmp_path / "other.csv", "-t", "activity", "-o", tmp_path / "mended", *SMALL)
+    assert DIFFERENT in run("compare", place / "run", tmp_path / "mended").stderr
+
+
+def test_recordings_that_were_tested_on_are_compared(place, tmp_path):
+    options = ["--context", 20, "--horizon", 10, "--radius", 4, *SMALL]
+    a, b = place / "recordings" / "a.csv", place / "recordings" / "b.csv"
+    half = tmp_path / "half.csv"
+    half.write_text("\n".join(a.read_text().splitlines()[:1500]) + "\n")
+    copy = tmp_path / "copy.csv"
+    copy.write_text(b.read_text())
+    run("train", "series", a, "--test", b, "-o", tmp_path / "whole", *options)
+    run("train", "series", half, "--test", copy, "--seed", 3, "-o", tmp_path / "half", *options)
+    assert run("compare", tmp_path / "whole", tmp_path / "half").stderr == ""
+    run("train", "series", a, "-o", tmp_path / "own", *options)
+    assert DIFFERENT in run("compare", tmp_path / "whole", tmp_path / "own").stderr
+    run("train", "series", a, "--seed", 1, "-o", tmp_path / "seed", *options)
+    assert DIFFERENT in run("compare", tmp_path / "own", tmp_path / "seed").stderr
+
+
+def test_of_runs_of_earlier_versions_nothing_is_known(place, tmp_path):
+    shutil.copytree(place / "run", tmp_path / "old")
+    summary = json.loads((tmp_path / "old" / "summary.json").read_text())
+    del summary["data"]["test_digest"]
+    (tmp_path / "old" / "summary.json").write_text(json.dumps(summary))
+    told = run("compare", tmp_path / "old", place / "run").stderr
+    assert "same data cannot be known, as an earlier version wrote one" in told
 
 
 def test_a_report_is_written_once_more(place, tmp_path):
@@ -470,6 +517,10 @@ def test_explanations_of_a_table_keep_names(place, tmp_path):
         (["train", "series", "recordings", "--context", "2000"], "record more, or choose a shorter --context"),
         (["train", "series", "recordings", "--weight", "-1"], "--weight must be a finite number"),
         (["train", "series", "recordings", "--level", "2"], "--level must be a confidence"),
+        (
+            ["train", "series", "recordings", "--horizon", "3", "--order", "2", "--radius", "1", "--ridge", "0"],
+            "Got 5 coefficients (2 channels, order 2) on 3 steps with a ridge of 0, which follow anything; lower --ord",
+        ),
         (["explain", "run", "C1CC"], "Got 'C1CC': not a valid SMILES"),
         (["explain", "series", "recordings", "--level", "2"], "--level must be a confidence"),
         (["explain", "run", "."], "which is a folder"),

@@ -3,11 +3,12 @@ import pytest
 import torch
 from chemprop.data import BatchMolGraph
 from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
-from chemprop.nn import MeanAggregation
+from chemprop.nn import BondMessagePassing, MeanAggregation
 from rdkit import Chem
+from torch import nn
 
 from pellucid import InputError
-from pellucid.molecules import GraphNetwork, Graphs, outputs_of
+from pellucid.molecules import GraphNetwork, Graphs, Morgan, outputs_of
 
 SMILES = ["CCO", "c1ccccc1C", "CC(=O)Nc1ccc(O)cc1", "C", "OC(=O)c1ccccc1"]
 
@@ -53,12 +54,51 @@ def test_outputs_are_those_of_the_equations(network):
         torch.testing.assert_close(row, by_hand(network, smiles))
 
 
-def test_outputs_are_those_of_chemprops_own_forward_pass(network):
+class Chemprops(nn.Module):
+    """The network as it was made of chemprop's own layers."""
+
+    def __init__(self, outputs, *, width, depth, dropout=0.0, features=None):
+        super().__init__()
+        sizes = {} if features is None else {"d_v": features[0], "d_e": features[1]}
+        self.message_passing = BondMessagePassing(d_h=width, depth=depth, dropout=dropout, **sizes)
+        self.head = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, outputs)
+        )
+
+    def forward(self, graphs):
+        return self.head(MeanAggregation()(self.message_passing(graphs, None), graphs.batch))
+
+
+@pytest.mark.parametrize("options", [{}, {"features": (5, 3)}, {"depth": 6, "dropout": 0.3}])
+def test_the_same_seed_gives_chemprops_initial_weights(options):
+    options = {"width": 8, "depth": 3} | options
+    made = []
+    for kind in (GraphNetwork, Chemprops):
+        torch.manual_seed(5)
+        made.append((kind(2, **options).state_dict(), torch.rand(())))
+    (ours, after), (theirs, after_theirs) = made
+    assert list(ours) == list(theirs)
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert torch.equal(after, after_theirs)  # as many random numbers were used
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 6])
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_outputs_and_gradients_are_those_of_chemprops_own_forward_pass(depth, dropout):
+    torch.manual_seed(0)
+    network = GraphNetwork(2, width=8, depth=depth, dropout=dropout)
+    theirs = Chemprops(2, width=8, depth=depth, dropout=dropout)
+    theirs.load_state_dict(network.state_dict())
     featurize = SimpleMoleculeMolGraphFeaturizer()
-    theirs = BatchMolGraph([featurize(Chem.MolFromSmiles(text)) for text in SMILES])
-    atoms = network.message_passing(theirs, None)
-    expected = network.head(MeanAggregation()(atoms, theirs.batch))
-    torch.testing.assert_close(network(Graphs(SMILES).batch([0, 1, 2, 3, 4])), expected)
+    graphs = BatchMolGraph([featurize(Chem.MolFromSmiles(text)) for text in SMILES])
+    results = []
+    for module, batch in ((network, Graphs(SMILES).batch([0, 1, 2, 3, 4])), (theirs, graphs)):
+        torch.manual_seed(1)  # of the dropout
+        outputs = module(batch)
+        outputs.square().sum().backward()
+        results.append([outputs, *(parameter.grad for parameter in module.parameters())])
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected)
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 1, 1], [3]])
@@ -100,6 +140,14 @@ def test_predicting_leaves_the_mode_as_it_was():
     graphs = Graphs(SMILES)
     assert torch.equal(outputs_of(network, graphs), outputs_of(network, graphs))
     assert network.training
+
+
+@pytest.mark.parametrize("read", [Graphs, Morgan()])
+def test_texts_that_are_no_smiles_are_told(read):
+    with pytest.raises(InputError, match=r"must be valid. Got 'C\(' \(not a valid SMILES\); clean them with `prepare`"):
+        read(["CC", "C("])
+    with pytest.raises(InputError, match=r"Got 'CC O' \(white space inside, so that only 'CC' would be read"):
+        read(["CC", "CC O"])
 
 
 def test_molecules_that_are_not_there_are_told():

@@ -56,6 +56,14 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
             {"targets": ["name"]},
             "Got 'name' of a.csv, a column of text: row 2 is 'ethanol'; choose another column",
         ),
+        ("smiles,y\nCCO,5_6\nCCN,2\n", {"targets": ["y"]}, "'y' is '5_6', not a number"),
+        (
+            "smiles,y\nCCO,1.5\nCCN,1e308\nCCC,2\n",
+            {},
+            r"row 3 \('CCN'\): 'y' is '1e308', beyond 1e\+30. Mend them",
+        ),
+        ('smiles,y\nCCO,1\n"CC\nN",2\n', {}, r"row 3 \('CC\\nN'\): white space inside, so that only 'CC' would be"),
+        ("smiles,y\nCC O,1\nCCN,2\n", {}, r"row 2 \('CC O'\): white space inside"),
         ("smiles,y\nCCO,1\n", {"targets": ["smiles"]}, "Got 'smiles', the column of SMILES"),
         ("CCO,1.5\nCCN,2\n", {}, "must begin with a line of names. Got CCO, 1.5; write one above it"),
         ("c1ccccc1O\nCCN\n", {}, "must begin with a line of names. Got c1ccccc1O; .*or call the file .smi"),
@@ -158,3 +166,17 @@ def test_files_that_are_no_text_and_names_that_are_twice_there(tmp_path):
         read(tmp_path / "a.csv")
     with pytest.raises(InputError, match="must have its own name. Got 'y' twice"):
         read(write(tmp_path / "b.csv", "smiles,y,y\nCCO,1,2\n"))
+
+
+def test_extensions_in_smi_files_are_refused(tmp_path):
+    path = write(tmp_path / "a.smi", "CCO ethanol\nC[C@H](N)O |&1:1| racemate\n")
+    with pytest.raises(InputError, match=r"row 2 .*a CXSMILES extension"):
+        read(path)
+    assert read(path, on_error="skip").smiles == ("CCO",)
+
+
+def test_a_number_that_would_overflow_is_left_blank_where_rows_are_skipped(tmp_path):
+    path = write(tmp_path / "a.csv", "smiles,y,z\nCCO,0.5,1.5\nCCN,1e308,2.5\nCCC,2,3.5\n")
+    table = read(path, on_error="skip")
+    np.testing.assert_array_equal(table.y, [[0.5, 1.5], [NAN, 2.5], [2, 3.5]])
+    assert table.rejected[0].reason == "'y' is '1e308', beyond 1e+30: left blank"

@@ -331,3 +331,16 @@ def test_neighbors_bring_what_was_measured(tmp_path):
     assert stranger.members[0].measured is None
     assert "there are too few similar molecules (0) for a tree" in str(stranger)
     assert "its tree" not in str(stranger)
+
+
+def test_a_target_that_would_overflow_is_refused_before_the_work_begins():
+    y = [1e308, *SERIES.y[1:, 0]]
+    with pytest.raises(InputError, match=r"Got 1e\+308 for molecule 1, target 1; mend it"):
+        PropertyModel(task="regression", **SMALL).fit(list(SERIES.smiles), y, progress=False)
+
+
+@pytest.mark.parametrize("method", ["predict", "explain", "surroundings"])
+def test_a_smiles_with_white_space_inside_is_not_cut_short(model, method):
+    with pytest.raises(InputError, match=r"Got 'CC O' in place 1 of `smiles`: white space inside, so that only 'CC'"):
+        getattr(model, method)("CC O")
+    np.testing.assert_array_equal(model.predict(" CCO\n"), model.predict("CCO"))

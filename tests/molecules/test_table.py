@@ -102,4 +102,37 @@ def test_targets_are_named_by_a_tables_columns_and_only_once():
 
 
 def test_a_dot_does_not_make_a_mixture():
-    assert prepare(["C1.CC1", "CCC 1.2-propane"]).stripped == 0
+    assert prepare(["C1.CC1"]).stripped == 0
+
+
+@pytest.mark.parametrize("white", [" ", "\t", "\n", " \n"])
+def test_a_smiles_is_read_whole_or_not_at_all(white):
+    text = f"CC{white}O"
+    with pytest.raises(
+        InputError, match=r"row 2 \('CC.*O'\): white space inside, so that only 'CC' would be read; take"
+    ):
+        prepare(["CCN", text], [1, 2])
+    table = prepare(["CCN", text, " CCC\n"], [1, 2, 3], on_error="skip")
+    assert table.smiles == ("CCN", "CCC")  # white space around is nobody's harm
+    assert table.rejected[0].row == 2
+
+
+def test_extensions_of_smiles_are_refused():
+    # Half of such molecules are the mirror image: without the extension, it would be another substance.
+    with pytest.raises(InputError, match=r"row 1 .*: a CXSMILES extension, '\|&1:1\|', which is not understood; write"):
+        prepare(["C[C@H](N)O |&1:1|"], [1])
+
+
+def test_values_that_would_overflow_are_refused():
+    assert prepare(["CCO", "CCN"], [1e30, -1e30]).y.tolist() == [[1e30], [-1e30]]
+    with pytest.raises(
+        InputError, match=r"at most 1e\+30, or blank. Got -1e\+308 for molecule 2, target 1; mend it, or give"
+    ):
+        prepare(["CCO", "CCN"], [1, -1e308])
+
+
+def test_texts_are_numbers_as_in_files():
+    np.testing.assert_array_equal(prepare(["CCO", "CCN"], ["1.5", "NA"], on_error="skip").y, [[1.5]])
+    np.testing.assert_array_equal(prepare(["CCO", "CCN"], [["1", None], ["", 2.0]]).y, [[1, NAN], [NAN, 2]])
+    with pytest.raises(InputError, match="`y` must be numbers, or blank.*could not convert '5_6' to a number"):
+        prepare(["CCO", "CCN"], ["1.5", "5_6"])

@@ -6,7 +6,8 @@ import json
 import numpy as np
 
 from pellucid.molecules import PropertyModel, Similar, nav17
-from pellucid.series import Forecaster, simulate_rig
+from pellucid.series import Condition, Forecaster, simulate_rig
+from pellucid.series.indicators import INDICATORS
 
 
 def molecules_summary(*, step=6, explained=12, **settings):
@@ -121,3 +122,23 @@ def _summary(kind, source, deviations):
             "bound": {"DEEP": [0.51], "GAME": [0.37]},
         },
     }  # fmt: skip
+
+
+def condition_over_time():
+    """Forty recordings of two channels, the second of which leaves what is healthy from the 31st on."""
+    values = np.random.default_rng(0).normal(size=(40, len(INDICATORS), 3))
+    values[:, np.array(INDICATORS) != "likelihood", 2] = np.nan
+    values[30:, INDICATORS.index("law"), 1] = 50.0
+    values[36:, INDICATORS.index("rms"), 1] = -200.0
+    return Condition(
+        channels=("left", "right", "all channels"),
+        recordings=tuple(f"2024-05-{day:02d} 10-00-00.csv" for day in range(1, 21))
+        + tuple(f"2024-06-{day:02d} 10-00-00.csv" for day in range(1, 21)),
+        values=values,
+        reference=values[:20],
+        healthy=np.arange(40) < 20,
+        level=0.95,
+        persistence=(4, 5),
+        sequences=50,
+        order=2,
+    )

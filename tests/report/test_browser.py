@@ -8,13 +8,16 @@ from itertools import pairwise
 
 import pytest
 import torch
+from report.summaries import condition_over_time
 
 import pellucid as pl
 from pellucid.molecules import Explanation
 from pellucid.molecules import report as molecules_report
 from pellucid.report import write_audit
+from pellucid.report.frame import LEFT, RIGHT
 from pellucid.series import Explanation as SeriesExplanation
 from pellucid.series import report as series_report
+from pellucid.series.indicators import INDICATORS
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -53,12 +56,14 @@ def pages(molecules, series, tmp_path_factory):
     forecast.to_html(folder / "forecast.html", title="rig.csv")
     one = Explanation.from_dict(molecules["explanations"][0]["explanation"])
     one.to_html(folder / "one.html")
+    condition_over_time().to_html(folder / "condition.html", title="machine")
     return {
         "molecules": molecules_report.write(molecules, folder / "molecules.html"),
         "series": series_report.write(series, folder / "series.html"),
         "audit": write_audit(audit, folder / "audit.html", title="forest.csv"),
         "one": folder / "one.html",
         "forecast": folder / "forecast.html",
+        "condition": folder / "condition.html",
     }
 
 
@@ -118,7 +123,7 @@ def requests(browser):
     return [url for url in sent if not url.startswith(("data:", "about:"))]
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast"])
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast", "condition"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_open_without_errors_and_without_a_network(show, pages, page, scheme):
     browser = show(page, scheme=scheme)
@@ -161,7 +166,7 @@ return low;
 """
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit"])
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "condition"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(show, page, scheme):
     browser = show(page, scheme=scheme)
@@ -296,6 +301,40 @@ def test_a_step_is_chosen_where_a_forecast_is_alone(show, series):
     assert len(columns) == len(names)
 
 
+def test_a_recording_is_chosen_by_keyboard_and_by_mouse(show):
+    from selenium.webdriver.common.keys import Keys
+
+    condition = condition_over_time()
+    browser = show("condition")
+    slider, law = element(browser, "#recording"), 7 + INDICATORS.index("law")
+    chart = element(browser, f"[data-chart='{law}']")
+
+    def told():
+        return element(browser, "#name").text, chart.text.split("\n")[0]
+
+    # It begins at the first alarm.
+    assert told()[0] == "34 of 40: 2024-06-14 10-00-00.csv"
+    assert told()[1].startswith("law 50 (")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert told()[0].startswith("35 of 40")
+    slider.send_keys(Keys.HOME)
+    value, distance = condition.values[0, -1, 1], condition.distances[0, -1, 1]
+    assert told() == (
+        f"1 of 40: {condition.recordings[0]}",
+        f"law {value:.4g} ({distance:.3g} sd)".replace("-", "\u2212"),
+    )
+    # A click moves the cursor of all charts to the recording under the mouse.
+    from selenium.webdriver import ActionChains
+
+    svg = element(browser, f"[data-chart='{law}'] svg")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", svg)
+    ActionChains(browser).move_to_element(svg).click().perform()
+    middle = (240 - LEFT) / (480 - LEFT - RIGHT)
+    assert told()[0].startswith(f"{1 + round(39 * middle)} of 40")
+    places = {cursor.get_attribute("transform") for cursor in elements(browser, ".cursor")}
+    assert len(places) == 1
+
+
 @pytest.mark.parametrize("page", ["molecules", "series"])
 def test_tables_of_a_telephone_hide_nothing(show, page):
     browser = show(page, width=400)
@@ -316,7 +355,7 @@ def test_equations_of_an_audit_wrap(show):
     assert browser.execute_script(widths) == [0] * 10
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast"])
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast", "condition"])
 def test_nothing_overflows_a_telephone(show, page):
     browser = show(page, width=360)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
@@ -332,14 +371,14 @@ def reasons(browser):
     return browser.execute_script(f"return {cells}.filter((e) => e.checkVisibility()).map((e) => e.textContent)")
 
 
-@pytest.mark.parametrize("page", ["molecules", "series", "audit"])
+@pytest.mark.parametrize("page", ["molecules", "series", "audit", "condition"])
 def test_paper_shows_everything_and_no_controls(show, page):
     assert reasons(show(page)) == []
     browser = show(page, media="print", scheme="dark")
     assert shown(browser, ".controls, .sections, .skip, .opens, .steps, .close") == []
     ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert ground == "rgb(255, 255, 255)"
-    if page != "audit":
+    if page not in ("audit", "condition"):
         assert reasons(browser)[0] == "ring is not closed"
     if page == "molecules":
         assert len(shown(browser, "dialog")) == len(elements(browser, "dialog.printed")) == 6

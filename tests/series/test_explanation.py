@@ -44,6 +44,7 @@ def test_it_prints_as_a_table(explanation):
         deviation from the law, rms over the steps (and relative to how much the forecast moves):
           left 0.212 (21%), $<b>right$ 0.283 (28%)
         variation 2.35: mean change of all parameters from step to step
+        spectral radius of the laws 0.5 (median over the steps)
         how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more, see `calibrate`"""  # noqa: E501
     )
 
@@ -72,6 +73,29 @@ def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
         explanation[2]
 
 
+def test_unstable_laws_are_called_unstable(explanation):
+    parameters = explanation.parameters.copy()
+    parameters[1, 1, 0] = 1.5  # s^2 = 1.5 s - 0.25: s = 1.3090
+    shaky = replace(explanation, parameters=parameters)
+    np.testing.assert_allclose(shaky.spectral_radius, [0.5, (1.5 + 1.25**0.5) / 2])
+    assert str(shaky[1]).splitlines()[-1].startswith("  around step 2 (unstable: spectral radius 1.31): 2 members")
+    assert "unstable" not in str(shaky[0])
+    assert shaky.stability().endswith("; unstable (above 1) at 1 of 2 steps: 2")
+    assert "unstable" not in explanation.stability()
+
+
+def test_laws_that_explain_nothing_are_said_to(explanation):
+    nothing = "the laws explain nothing at steps they were not fitted to"
+    bad, good = (replace(explanation, explained=np.array(shares)) for shares in ([0.3, -1.2], [0.3, 0.5]))
+    assert f"\nheld-out variance explained -45% along this forecast: {nothing}\ndeviation from the law" in str(bad)
+    assert "\nheld-out variance explained 40% along this forecast\ndeviation" in str(good)
+    assert "held-out" not in explanation.summary().partition("\nhow far")[0]
+    assert Explanation.from_dict(json.loads(json.dumps(bad.to_dict()))).held_out() == bad.held_out()
+    assert f"-45% along this forecast: {nothing}." in bad._repr_html_()
+    partly = replace(explanation, explained=np.array([np.nan, 0.5]))
+    assert partly.held_out() == "held-out variance explained 50% along this forecast"
+
+
 def test_json_holds_everything(explanation, tmp_path):
     explanation.to_json(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text())
@@ -85,8 +109,8 @@ def test_json_holds_everything(explanation, tmp_path):
 def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     explanation.to_csv(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,bound,offset,left[t]")
-    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,,0.5,1.0,0.0,-0.25,0.0"
+    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,bound,spectral radius,offset,left[t]")
+    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,,0.5,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
     assert lines[4].startswith("2,$<b>right$,4.0,3.0,3.6,0.3999")
 

@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pyarrow
 import pytest
@@ -5,6 +7,7 @@ from pyarrow import parquet
 
 from pellucid import InputError
 from pellucid.series import load_bearing, read, recordings
+from pellucid.series._arrow import floats
 
 VALUES = np.array([[1.5, -2.0], [3.25, 4.0], [0.125, 1e-3]])
 
@@ -99,12 +102,14 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path):
     assert recordings(str(tmp_path / "a")).sources == ("a",)
 
 
-def test_chosen_columns_leave_out_times(tmp_path):
+def test_columns_are_chosen_in_any_order_and_times_are_none_of_them(tmp_path):
     path = write(tmp_path / "a.csv", "time,x,y\n9:00,1,2\n9:01,3,4\n")
     result = read(path, channels=["y", "x"])
     np.testing.assert_array_equal(result.values[0], [[2, 1], [4, 3]])
-    with pytest.raises(InputError, match="Got '9:00' in a.csv, column 'time', row 2; .* with `channels=`"):
-        read(path)
+    assert read(path).channels == ("x", "y")
+    assert read(path).ignored == (("time", "holds dates or times"),)
+    with pytest.raises(InputError, match="Got '9:00' in a.csv, column 'time', row 2; correct it, or leave that column"):
+        read(path, channels=["time", "x"])
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,7 @@ def test_chosen_columns_leave_out_times(tmp_path):
         ("1\t2\n3\t\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
         (",x,y\n0,1,2\n1,3,4\n", "must have a name. Got none for column 1; name it, or leave it out.*`index=False`"),
         ("0,1\n5,6\n7,8\n", "either names or numbers. Got 0, 1, which may be both.*`header=True`"),
-        ("9:00,1\n9:01,2\n", "either names or numbers. Got both, 9:00, 1.*`header=True` or `header=False`"),
+        ("left,1\nright,2\n", "either names or numbers. Got both, left, 1.*`header=True` or `header=False`"),
         ("x,x\n1,2\n3,4\n", "different names. Got 'x' twice"),
         ("x;y\n1,5;2\n2,5;3\n", "Got '1,5' in a.csv, column 'x', row 2.*with `decimal=','`"),
         ("x,y\n", "a.csv must have rows of numbers. Got a line of names only"),
@@ -211,3 +216,40 @@ def test_a_damaged_folder_is_told_too(tmp_path, monkeypatch):
     write(tmp_path / "bearing" / "2nd_test" / "b", "0.1\t0.2\t0.3\t0.4\n" * 2)
     with pytest.raises(InputError, match="must be those published.*Got \\(5, 4\\)"):
         load_bearing()
+
+
+@pytest.mark.parametrize("cell", ["0x10", "5_6", "\uff11\uff12", "0X1f", "-0x10"])
+def test_what_other_programs_would_read_as_a_number_is_none(tmp_path, cell):
+    path = write(tmp_path / "a.csv", f"a,b\n{cell},1\n17,2\n")
+    with pytest.raises(InputError, match=f"must be a number. Got '{cell}' in a.csv, column 'a', row 2; correct it"):
+        read(path)
+    np.testing.assert_array_equal(read(path, channels=["b"]).values[0], [[1], [2]])
+    with pytest.raises(InputError, match=f"either names or numbers. Got both, {cell}, 2"):
+        read(write(tmp_path / "b.csv", f"{cell},2\n3,4\n"))
+
+
+def test_values_that_would_overflow_are_refused(tmp_path):
+    with pytest.raises(
+        InputError, match=r"no values beyond 1e\+30. Got -1e\+308 in a.csv, column 'b', row 2 .*another unit"
+    ):
+        read(write(tmp_path / "a.csv", "a,b\n1,2\n3,-1e308\n"))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind"),
+    [
+        ([[1, 2**53 + 1], [], [-3]], pyarrow.int64()),
+        ([[1, 2**64 - 1]], pyarrow.uint64()),
+        ([[1, -128], [127]], pyarrow.int8()),
+        ([[1.5, 0.1], [2.25]], pyarrow.float32()),
+        ([[1.5, 0.1, -0.0], [1e300]], pyarrow.float64()),
+        ([np.array([1.5, 0.1], dtype=np.float16)], pyarrow.float16()),
+        ([[Decimal("1.25"), Decimal("-3.5")]], pyarrow.decimal128(20, 2)),
+        ([], pyarrow.int64()),
+    ],
+    ids=lambda value: str(value) if isinstance(value, pyarrow.DataType) else "",
+)
+def test_columns_of_arrow_tables_are_numpys(chunks, kind):
+    column = pyarrow.chunked_array([pyarrow.array(part, kind) for part in chunks], kind)
+    np.testing.assert_array_equal(floats(column), np.asarray(column.to_numpy(), dtype=np.float64))
+    assert floats(column[1:]).tolist() == floats(column)[1:].tolist()

@@ -55,7 +55,9 @@ class Autoregression(nn.Module):
 def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, forced):
     generator = np.random.default_rng(0)
     data = 5 + generator.normal(size=(900, 2)) * [0.1, 30]
-    model = Forecaster(context=12, horizon=30, radius=29, ridge=0.0, scale=scale, width=4, epochs=1, batch_size=64)
+    model = Forecaster(
+        context=12, horizon=30, order=2, radius=29, ridge=0.0, scale=scale, width=4, epochs=1, batch_size=64
+    )
     model.fit(data, progress=False)
     first, second = np.array([[0.5, 0.001], [-60, 0.7]]), np.array([[-0.6, 0.0], [20, -0.8]])
     offset = np.array([5, -3.0])
@@ -75,13 +77,23 @@ def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, fo
         path.append(data[12 + step] if forced else expected)
 
 
+def largest_root(first, second):
+    """Of det(I s^2 - first s - second), by polynomial arithmetic."""
+    s = np.polynomial.Polynomial([0, 1])
+    entries = [
+        [s**2 * float(i == j) - s * float(first[i, j]) - float(second[i, j]) for j in range(3)] for i in range(3)
+    ]
+    (a, b, c), (d, e, f), (g, h, i) = entries
+    return np.abs((a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)).roots()).max()
+
+
 @pytest.mark.parametrize("forced", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
 def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced):
-    model = fit(scale=scale, ridge=0.5)
+    model = fit(scale=scale, order=2, ridge=0.5)
     data = simulate_rig(rows=18 * 5, bearings=3, seed=1)
     found = model.evaluate(data, forced=forced)
-    errors, means, deviations, variations, likelihoods = [], [], [], [], []
+    errors, means, deviations, variations, likelihoods, steps, radii = [], [], [], [], [], [], []
     unit = model.scaling_.scale if scale else np.ones(3)
     for sequence in data.sequences(18):
         z = torch.from_numpy(((sequence - model.scaling_.shift) / model.scaling_.scale).astype(np.float32))[None]
@@ -98,7 +110,9 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
             deviations.append(mean[i] - unit * ridge.predict(lags[i : i + 1] / np.tile(unit, 2))[0])
             weights = ridge.coef_ * unit[:, None] / np.tile(unit, 2)
             thetas.append(np.append(weights, unit * ridge.intercept_))
+            radii.append(largest_root(weights[:, :3], weights[:, 3:]))
         errors.append(mean - sequence[12:])
+        steps.append(model.scaling_.shift + model.scaling_.scale * given.mean[0].numpy() - sequence[12:])
         means.append(mean)
         variations += [np.abs(b - a).sum() for a, b in pairwise(thetas)]
         raw = Gaussian(
@@ -117,6 +131,11 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
     moves = np.mean([np.var(mean / model.scaling_.scale, axis=0) for mean in means])
     gaps = np.mean(np.square(np.array(deviations) / model.scaling_.scale))
     assert found.relative_deviation == pytest.approx(np.sqrt(gaps / moves), rel=1e-4)
+    ahead = np.sqrt(np.mean(np.square(np.array(steps) / model.scaling_.scale)) / np.mean(np.square(future)))
+    assert found.relative_error_one_step == pytest.approx(ahead, rel=1e-5)
+    # z_{t+1} = A z_t + B z_{t-1}: the spectral radius by the characteristic polynomial, det(I s^2 - A s - B) = 0.
+    assert found.spectral_radius == pytest.approx(np.median(radii), rel=1e-4)
+    assert found.unstable == np.mean(np.array(radii) > 1)
 
 
 def test_explanations_and_forecasts_agree(trained):
@@ -162,7 +181,7 @@ def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
 
 
 def test_training_lowers_the_loss():
-    history = fit(epochs=6, learning_rate=0.01).history_
+    history = fit(epochs=6, learning_rate=0.01, linear=0).history_
     assert [record["epoch"] for record in history] == [1, 2, 3, 4, 5, 6]
     assert history[-1]["validation_loss"] < history[0]["validation_loss"] - 0.2
     last = history[-1]
@@ -175,9 +194,10 @@ def test_the_same_seed_gives_the_same_model_and_another_seed_another(trained):
     assert not np.allclose(fit(seed=1).forecast(context).mean, trained.forecast(context).mean)
 
 
-def test_the_units_of_the_data_do_not_matter_when_scaling(trained):
+def test_the_units_of_the_data_do_not_matter_when_scaling():
     factors = np.array([1e3, 1e-4, 2.0])
-    other = fit([table * factors + 7 for table in RIG.values])
+    trained = fit(order=2)
+    other = fit([table * factors + 7 for table in RIG.values], order=2)
     context = RIG.values[0][100:112]
     ours, theirs = trained.explain(context), other.explain(context * factors + 7)
     np.testing.assert_allclose((theirs.mean - 7) / factors, ours.mean, rtol=1e-3, atol=1e-4)
@@ -224,6 +244,75 @@ def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
         Forecaster(**SMALL).fit(
             RIG.values[0] + 1e-3 * np.sin(RIG.values[0]), progress=False, folder=tmp_path, resume=True
         )
+
+
+def test_what_is_left_open_is_chosen_and_saved(tmp_path):
+    model = fit(radius=None, weight=0.3)
+    chosen = (model.order_, model.radius_, model.ridge_, model.linear_)
+    assert (model.order, model.radius, model.ridge, model.linear) == (None,) * 4
+    assert model.order_ in (1, 2)
+    assert 1 <= model.radius_ < model.horizon
+    assert 1 <= model.linear_ <= model.context
+    explanation = model.explain(RIG.values[0][:12])
+    assert (explanation.order, explanation.radius) == chosen[:2]
+    model.save(tmp_path / "model")
+    again = Forecaster.load(tmp_path / "model")
+    assert (again.order_, again.radius_, again.ridge_, again.linear_) == chosen
+    assert again.kept_ == model.kept_
+    np.testing.assert_array_equal(again.explain(RIG.values[0][:12]).parameters, explanation.parameters)
+    # Deciding first, as a run does, is the same as leaving it to `fit`.
+    settled, sentences = Forecaster(**{**SMALL, "radius": None, "weight": 0.3}).settled(RIG)
+    assert sentences[0].startswith(f"laws: order {settled.order}, radius {settled.radius}, ridge {settled.ridge:g} (ch")
+    assert sentences[1].startswith(f"network: begins as one linear law of the last {settled.linear} values")
+    whole = fit_with(validation=0)
+    ours, _ = Forecaster(**SMALL).settled(RIG)
+    assert (ours.order, ours.radius, ours.ridge, ours.linear) == (
+        whole.order_, whole.radius_, whole.ridge_, whole.linear_,
+    )  # fmt: skip
+    assert ours.settled(RIG)[0].settings() == ours.settings()
+
+
+def test_a_resumed_run_must_choose_the_same(tmp_path):
+    fit_with(folder=tmp_path)
+    record = json.loads((tmp_path / "identity.json").read_text())
+    record["chosen"]["order"] += 1
+    (tmp_path / "identity.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match="another `chosen`"):
+        fit_with(folder=tmp_path, resume=True)
+
+
+def test_a_network_is_never_worse_on_validation_data_than_the_law_that_it_began_as():
+    spoilt = fit(learning_rate=3.0, epochs=2, game=None)
+    assert spoilt.kept_ == 0
+    _, held = RIG.hold_out(0.05, 18, seed=0)
+    kept = spoilt.evaluate(held).negative_log_likelihood - np.log(spoilt.scaling_.scale).sum()
+    assert kept < min(record["validation_loss"] for record in spoilt.history_) - 0.1
+    law = spoilt.network_.law.double().numpy().T
+    context = RIG.values[0][:12]
+    z = (context - spoilt.scaling_.shift) / spoilt.scaling_.scale
+    first = z[::-1][: spoilt.linear_].flatten() @ law + spoilt.network_.linear.bias.detach().numpy()
+    expected = spoilt.scaling_.shift + spoilt.scaling_.scale * first
+    np.testing.assert_allclose(spoilt.forecast(context).mean[0], expected, rtol=1e-4, atol=1e-6)
+    learned = fit(epochs=4, game=None)
+    assert learned.kept_ >= 1
+    assert not torch.equal(learned.network_.linear.weight, torch.zeros_like(learned.network_.linear.weight))
+
+
+def test_the_network_of_the_paper_is_still_there():
+    paper = fit(linear=0, order=1, ridge=1.0)
+    assert paper.linear_ == 0
+    assert {name.partition(".")[0] for name in paper.network_.state_dict()} == {
+        "convolution", "recurrence", "hidden", "output",
+    }  # fmt: skip
+    assert paper.kept_ >= 1
+
+
+def test_laws_that_would_follow_anything_are_refused():
+    eight = simulate_rig(rows=400, bearings=8, seed=0)
+    model = Forecaster(order=2, radius=9, ridge=0.01, context=20, width=4, epochs=1)
+    cure = r"Got 17 coefficients \(8 channels, order 2\) on 19 steps with a ridge of 0.01, .*lower `order`"
+    with pytest.raises(InputError, match=cure):
+        model.fit(eight, progress=False)
 
 
 def test_a_saved_forecaster_comes_back(trained, tmp_path):
@@ -327,7 +416,7 @@ def test_a_single_channel_may_be_given_by_name(tmp_path):
 
 def test_laws_are_printed_with_the_digits_that_they_need():
     data = RIG.values[0] * [1, 1, 100] + [0, 0, 101_325]
-    explanation = fit(data).explain(data[:12])
+    explanation = fit(data, order=2).explain(data[:12])
     lags = np.concatenate([data[11], data[10]])
     for equation, exact in zip(str(explanation[0]).splitlines(), explanation.witnessed[0], strict=False):
         number = r"(-|\+ |- )?(\d[\d.]*(?:e[+-]\d+)?)"
@@ -342,7 +431,7 @@ def test_laws_are_printed_with_the_digits_that_they_need():
 def test_the_smallest_of_everything():
     model = fit(RIG, horizon=2, order=1, radius=1, context=1, channels=["bearing 1"], batch_size=10_000)
     explanation = model.explain(RIG.values[0][:5, :1])
-    assert str(explanation).count("\n") == 7
+    assert str(explanation).count("\n") == 9
     assert "not calibrated" in explanation.trust()  # two members say nothing
     assert model.evaluate(RIG).variation < 1e-9  # both windows are the same
 
@@ -410,7 +499,8 @@ def test_bad_calls_are_refused(trained):
 @pytest.mark.parametrize("forced", [False, True])
 def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
     rig = simulate_rig(files=2, rows=12_000, bearings=3, seed=1)
-    model = Forecaster(**{**SMALL, "epochs": 1}).fit(rig[0], validation=0.2, progress=False)
+    # Four coefficients on six steps; seven on three to five could not be held to account.
+    model = Forecaster(**{**SMALL, "order": 1, "radius": 5, "epochs": 1}).fit(rig[0], validation=0.2, progress=False)
     other = model.held_out(rig[1], forced=forced, seed=1)
     coverage = model.calibrations_["forced" if forced else "generated"].coverage(other)
     assert len(other.gaps) == 12_000 // 18
@@ -419,7 +509,7 @@ def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
 
 @pytest.fixture(scope="module")
 def trusted():
-    return Forecaster(**SMALL).fit(RIG, validation=0.3, progress=False)
+    return Forecaster(**{**SMALL, "order": 1}).fit(RIG, validation=0.3, progress=False)
 
 
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
@@ -429,15 +519,34 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
     # The mean of |f - g| over the neighborhood of the third step: steps 1 to 5.
     law = explanation[2]
     seen = np.concatenate([rows[:12], explanation.mean])
-    lags = np.stack([np.concatenate([seen[t], seen[t - 1]]) for t in range(11, 16)])
+    lags = seen[11:16]
     gaps = np.abs(explanation.mean[:5] - law(torch.from_numpy(lags)).numpy()).mean(0)
     np.testing.assert_allclose(explanation.bound[2], calibration.bound(gaps / scale) * scale, rtol=1e-3)
     assert explanation.level == 0.9
     assert explanation.calibrated == len(calibration) >= 9
     wider = trusted.explain(rows[:12], rows[12:], level=0.5)
     assert wider.trust().startswith("with 50 % confidence the law of a step is within bearing 1 ")
-    assert (trusted.explain(rows[:12], level=0.5).bound <= explanation.bound).all()
+    narrower = trusted.explain(rows[:12], level=0.5).bound
+    assert (narrower[2:4] <= explanation.bound[2:4]).all()
+    # The windows of the first and the last steps are smaller: three and four members for four coefficients.
+    assert np.isnan(wider.bound[[0, 1, 4, 5]]).all()
+    assert np.isfinite(wider.bound[2:4]).all()
+    content = json.loads(json.dumps(wider.to_dict(), allow_nan=False))
+    np.testing.assert_array_equal(type(wider).from_dict(content).bound, wider.bound)
     assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
+
+
+def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
+    model = Forecaster(**{**SMALL, "ridge": 0.0, "epochs": 1}).fit(RIG, validation=0.3, progress=False)
+    rows = RIG.values[0][:18]
+    explanation = model.explain(rows[:12], rows[12:])  # seven coefficients on three to five steps
+    assert explanation.bound is None
+    assert explanation.trust().endswith("use a ridge, fewer features or more members")
+    again = type(explanation).from_dict(json.loads(json.dumps(explanation.to_dict())))
+    assert again.trust() == explanation.trust()
+    explanation.to_html(tmp_path / "page.html")
+    assert "fewer features or more members" in (tmp_path / "page.html").read_text()
+    assert np.isnan(model.calibrations_["forced"].coverage(model.held_out(RIG, forced=True))).all()
 
 
 def test_steps_whose_windows_are_too_small_are_not_calibrated_on():

@@ -6,10 +6,14 @@ from scipy.stats import multivariate_normal
 from pellucid.series import Gaussian, Network
 
 
-@pytest.fixture
-def network():
+@pytest.fixture(params=[0, 2, 6], ids=["paper", "short linear path", "long linear path"])
+def network(request):
     torch.manual_seed(0)
-    return Network(3, width=16, kernel=4).double()
+    network = Network(3, width=16, kernel=4, lags=request.param).double()
+    if request.param:
+        network.law.normal_(std=0.2)
+        torch.nn.init.normal_(network.linear.weight)
+    return network
 
 
 def sequences(length, count=2):
@@ -79,3 +83,34 @@ def test_generation_feeds_every_mean_back(network):
         torch.testing.assert_close(generated.mean[:, step : step + 1], gaussian.mean)
         torch.testing.assert_close(generated.factor[:, step : step + 1], gaussian.factor)
         path = torch.cat([path, gaussian.mean], dim=1)
+
+
+def test_the_linear_path_is_added_to_the_mean(network):
+    x = sequences(9)
+    mean = network(x)[0].mean
+    if not network.lags:
+        assert not hasattr(network, "linear")
+        return
+    plain = Network(3, width=16, kernel=4).double()
+    plain.load_state_dict({k: v for k, v in network.state_dict().items() if k in plain.state_dict()})
+    weight = network.law + network.linear.weight / (3 * network.lags) ** 0.5
+    for t in range(network.lags - 1, 9):
+        lags = torch.cat([x[:, t - k] for k in range(network.lags)], dim=1)
+        expected = plain(x)[0].mean[:, t] + lags @ weight.T + network.linear.bias
+        torch.testing.assert_close(mean[:, t], expected)
+
+
+@pytest.mark.parametrize("lags", [1, 5])
+def test_a_network_begins_as_the_law_that_it_is_told(lags):
+    generator = torch.Generator().manual_seed(2)
+    weights, offset = torch.randn(3 * lags, 3, generator=generator), torch.randn(3, generator=generator)
+    root = torch.randn(3, 3, generator=generator)
+    covariance = root @ root.T + 0.1 * torch.eye(3)
+    network = Network(3, width=16, kernel=4, lags=lags)
+    network.start_at(weights, offset, covariance)
+    x = sequences(8).float()
+    gaussian, _ = network(x)
+    lagged = torch.cat([x[:, 7 - k] for k in range(lags)], dim=1)
+    torch.testing.assert_close(gaussian.mean[:, 7], lagged @ weights + offset, rtol=1e-4, atol=1e-4)
+    spread = gaussian.factor[1, 3] @ gaussian.factor[1, 3].T
+    torch.testing.assert_close(spread, covariance, rtol=1e-4, atol=1e-4)

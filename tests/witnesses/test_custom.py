@@ -75,3 +75,15 @@ def test_names_must_fit():
         fitted[4]
     assert [w.center for w in fitted] == [0, 1, 2, 3]
     assert fitted[-1].center == 3
+
+
+def test_the_best_of_several_is_saturated_where_the_chosen_one_is():
+    generator = torch.Generator().manual_seed(0)
+    x, f = torch.rand(40, 2, generator=generator), torch.rand(40, 1, generator=generator)
+    hoods = pl.from_lists([range(0, 3), range(3, 40), range(7, 10)])
+    chosen = pl.BestOf(pl.ConstantFamily(), pl.LinearFamily()).best_response(x, f, hoods)
+    assert chosen.choice.tolist() == [1, 1, 1]
+    assert chosen.saturated().tolist() == [True, False, True]
+    assert chosen.saturated(torch.tensor([1, 2])).tolist() == [False, True]
+    means = pl.BestOf(pl.ConstantFamily(), pl.LinearFamily()).best_response(x, torch.ones(40, 1), hoods)
+    assert not means.saturated().any()  # the first of equals

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import pellucid as pl
 from pellucid.testing import check_family, check_response
+
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 
 
 @dataclass(frozen=True)
@@ -83,3 +86,44 @@ def test_the_checks_catch_a_family_that_breaks_the_contract():
 
     with pytest.raises(AssertionError, match="follow their definition"):
         check_response(Wrong(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
+
+
+def test_outputs_without_a_bound_are_named():
+    class Half:
+        def bound(self, deviations, level=0.9):
+            return np.array([0.25, np.inf])
+
+        def why_not(self, level, *, size, saturated):
+            return f"not known: {size} members"
+
+    f = torch.stack([torch.arange(6.0), torch.arange(6.0) ** 2], 1)
+    hoods = pl.from_lists([range(4), [4, 5]])
+    witnesses = pl.ConstantFamily().best_response(torch.zeros(6, 1), f, hoods).named(outputs=["a", "b"])
+    one, small = witnesses.trusted(Half())
+    assert one.bound == [0.25, None]
+    assert str(one).endswith("with 90 % confidence within 0.25 (a) of it at a further point nearby; not known for b")
+    assert small.bound is None
+    assert str(small).endswith("  not known: 2 members")
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        pl.TreeFamily(depth=2),
+        pl.LinearFamily(),
+        pl.ConstantFamily(),
+        pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
+    ],
+    ids=repr,
+)
+def test_witnesses_and_features_that_there_are_not_are_refused(family, generator):
+    x = torch.randn(20, 3, generator=generator)
+    witnesses = family.best_response(x, x[:, :1].sin(), pl.nearest(x, k=6))
+    for which in (-1, 20, 10**12):
+        with pytest.raises(pl.InputError, match=f"Every witness must lie between 0 and 19.*Got {which} at position 1"):
+            witnesses.evaluate(torch.tensor([0, which]), x[:2])
+    for wrong in (x[:2, :1], x[:2, :0], x[:3], torch.cat([x, x], dim=1)[:2], x[0]):
+        with pytest.raises(pl.InputError, match="`x` must hold one point with 3 features for each of 2 witnesses. Got"):
+            witnesses.evaluate(torch.tensor([0, 1]), wrong)
+    expected = torch.stack([witnesses[i](x[i : i + 1])[0] for i in (4, 2)]).double()
+    torch.testing.assert_close(witnesses.evaluate([4, 2], x[[4, 2]]).double(), expected)

@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from helpers import best_linear, random_hoods
 from sklearn.linear_model import LinearRegression, Ridge
 
 import pellucid as pl
+from pellucid.trust import held_out
 
 
 def random_problem(generator, n_points=60, p=4, k=3, n=40, largest=20):
@@ -15,6 +17,7 @@ def random_problem(generator, n_points=60, p=4, k=3, n=40, largest=20):
     return x, f, random_hoods(n, n_points, generator, largest)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("ridge", [0.0, 1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("windows", [True, False])
@@ -82,6 +85,7 @@ def test_windows_forget_what_has_left_them(spoil, ridge, generator):
         np.testing.assert_allclose(exact.coefficients[i], theta, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("p", [3, 100])
 @pytest.mark.parametrize("windows", [True, False])
 def test_degenerate_neighborhoods_get_the_minimum_norm_solution(p, windows, generator):
@@ -118,6 +122,7 @@ def test_constant_witnesses_are_means(generator):
     assert fitted[0].text().splitlines()[0] == f"f0 = {fitted.intercepts[0, 0]:.4g}"
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 def test_values_at_centers_members_and_in_consensus_follow_their_definitions(generator):
     x, f, hoods = random_problem(generator)
     for family in (pl.LinearFamily(ridge=0.1), pl.ConstantFamily(), pl.LinearFamily(intercept=False)):
@@ -198,23 +203,28 @@ def test_equations_show_small_and_large_numbers_and_no_empty_terms():
     assert text(0.0, 0.0, 0.0) == "f = 0"
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 def test_results_come_in_the_dtype_of_the_predictions(generator):
     x, f, hoods = random_problem(generator)
     fitted = pl.LinearFamily().best_response(x.float(), f.float(), hoods)
     assert fitted.at_members().dtype == fitted.at_centers().dtype == fitted.consensus().dtype == torch.float32
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize("windows", [True, False])
-def test_the_number_of_threads_does_not_matter(windows, generator):
+def test_the_number_of_threads_does_not_matter(windows, ridge, generator):
     x, f, hoods = random_problem(generator, n_points=500, n=500)
     if windows:
         hoods = pl.windows([70] * 6 + [80], radius=9)
+    x[:, 3] = x[:, 1] + (torch.arange(500) > 200) * x[:, 3]  # dependent in some neighborhoods
+    family = pl.LinearFamily(ridge=ridge)
     threads = torch.get_num_threads()
     try:
         results = []
         for count in (1, 2, 3):
             torch.set_num_threads(count)
-            results.append(pl.LinearFamily(ridge=0.1).best_response(x, f, hoods).parameters)
+            results.append(family.best_response(x, f, hoods).parameters)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(results[0], results[1])
@@ -224,3 +234,96 @@ def test_the_number_of_threads_does_not_matter(windows, generator):
 def test_a_negative_ridge_is_refused():
     with pytest.raises(pl.PellucidError, match="`ridge` of LinearFamily must be a finite number >= 0. Got -1"):
         pl.LinearFamily(ridge=-1)
+
+
+def sizes_of(*sizes):
+    return pl.from_lists([range(m) for m in sizes], n_points=20)
+
+
+def test_fewer_members_than_twice_the_columns_are_warned_of(generator):
+    x = torch.randn(20, 3, generator=generator, dtype=torch.float64)
+    f = torch.randn(20, 1, generator=generator, dtype=torch.float64)
+    message = (
+        "^2 of 4 neighborhoods have fewer members than twice the 3 columns that their linear witnesses read: laws "
+        "fitted without a ridge follow noise there. Take more members, fewer columns, or LinearFamily\\(ridge=...\\).$"
+    )
+    with pytest.warns(pl.PellucidWarning, match=message) as caught:
+        pl.LinearFamily().best_response(x, f, sizes_of(6, 5, 20, 1))
+    assert caught[0].filename == __file__  # not a line of the library
+    with pytest.warns(pl.PellucidWarning, match="3 of 3 neighborhoods"):
+        pl.audit(f, x, sizes_of(3, 4, 5), pl.LinearFamily())
+    with pytest.warns(pl.PellucidWarning, match="1 of 1 neighborhoods") as caught:
+        pl.UniformGame(pl.LinearFamily(), margin=0.1, n_neighborhoods=1)(f.requires_grad_(), x, sizes_of(5))
+    assert caught[0].filename == __file__  # nor of torch
+
+
+def test_nothing_is_warned_of_where_members_suffice_or_witnesses_are_held_back(generator):
+    x = torch.randn(20, 3, generator=generator, dtype=torch.float64)
+    f = torch.randn(20, 1, generator=generator, dtype=torch.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pl.LinearFamily().best_response(x, f, sizes_of(6, 20))
+        pl.LinearFamily().best_response(x[:, :0], f, sizes_of(1, 20))
+        pl.LinearFamily(ridge=1e-3).best_response(x, f, sizes_of(1, 20))
+        pl.ConstantFamily().best_response(x, f, sizes_of(1, 20))
+        held_out(f, x, sizes_of(6, 6, 6), pl.LinearFamily())  # refits with 5 members are no choice of the user's
+
+
+def test_a_loop_is_warned_once_whatever_its_batches(generator):
+    x = torch.randn(20, 3, generator=generator, dtype=torch.float64)
+    f = torch.randn(20, 1, generator=generator, dtype=torch.float64, requires_grad=True)
+    game = pl.SymmetricGame(pl.LinearFamily())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for count in range(1, 5):
+            game(f, x, sizes_of(*[4] * count, 20))
+    assert len(caught) == 1
+    for _ in range(2):  # who wants an error gets it every time
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(pl.PellucidWarning):
+                game(f, x, sizes_of(4, 20))
+
+
+def test_a_law_of_no_columns_is_a_mean(generator):
+    f = torch.randn(20, 2, generator=generator, dtype=torch.float64)
+    fitted = pl.LinearFamily().best_response(torch.zeros(20, 0), f, sizes_of(4, 20))
+    torch.testing.assert_close(fitted.parameters[:, 0], torch.stack([f[:4].mean(0), f.mean(0)]))
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # small on purpose
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 0.02, 1.0])
+def test_a_fit_that_leaves_no_degree_of_freedom_is_saturated(ridge, intercept, generator):
+    x, f, hoods = random_problem(generator, p=6)
+    x[:30, 4] = 2.0  # some neighborhoods hardly see this one vary
+    x[:, 5] = x[:, 3]
+    witnesses = pl.LinearFamily(ridge=ridge, intercept=intercept).best_response(x, f, hoods)
+    left = []
+    for i in range(len(hoods)):
+        own = x[hoods.members_of(i)].numpy()
+        own = own - own.mean(0) if intercept else own
+        # The members less the trace of the hat matrix.
+        inverse = np.linalg.pinv(own.T @ own + ridge * np.eye(6), rcond=1e-10, hermitian=True)
+        left.append(len(own) - intercept - np.trace(own @ inverse @ own.T))
+    expected = np.array(left) < 1 - 1e-6
+    assert 0 < expected.sum() < len(hoods)
+    np.testing.assert_array_equal(witnesses.saturated(), expected)
+    np.testing.assert_array_equal(witnesses.saturated(torch.tensor([3, 1])), expected[[3, 1]])
+
+
+def test_means_are_never_saturated(generator):
+    x, f, hoods = random_problem(generator)
+    assert not pl.ConstantFamily().best_response(x, f, hoods).saturated().any()
+    assert not pl.TreeFamily().best_response(x, f, hoods).saturated().any()
+
+
+def test_a_fit_in_standardized_features_is_saturated_in_their_units(generator):
+    from pellucid.witnesses.scaled import ScaledLinearFamily
+
+    x, f, hoods = random_problem(generator)
+    scale = torch.tensor([1.0, 1e3, 1e-3, 10.0], dtype=torch.float64)
+    family = ScaledLinearFamily(mean=np.zeros(4), deviation=scale.numpy(), ridge=0.3)
+    expected = pl.LinearFamily(ridge=0.3).best_response(x, f, hoods).saturated()
+    assert 0 < expected.sum() < len(hoods)
+    np.testing.assert_array_equal(family.best_response(x * scale, f, hoods).saturated(), expected)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pellucid.cli import audit, compare, data, demo, explain, predict, report, train
+from pellucid.cli import audit, compare, data, demo, explain, predict, report, score, train
 from pellucid.cli.output import as_typed
 from pellucid.errors import PellucidError
 
@@ -40,7 +40,7 @@ class _Commands(TyperGroup):
 
 
 # What comes with which extra of the package.
-_EXTRAS = {"rdkit": "molecules", "chemprop": "molecules", "joblib": "molecules", "matplotlib": "plot"}
+_EXTRAS = {"rdkit": "molecules", "joblib": "molecules", "matplotlib": "plot"}
 
 
 def _leave(message: str, code: int) -> NoReturn:
@@ -79,6 +79,7 @@ app.command()(demo.demo)
 app.add_typer(train.app, name="train")
 app.command()(predict.predict)
 app.command()(explain.explain)
+app.command()(score.score)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(audit.audit)

@@ -92,13 +92,17 @@ def _typed(name: str) -> str:
 def confidence(found: Audit, given: Predictions, level: float) -> str:
     """The trust number in one sentence for each path."""
     bound = found.bound(level)
-    known = ~np.isnan(bound).any(1)
-    if not known.any():
-        return f"bounds with {percent(level)} confidence are not known: too few neighborhoods of 3 members or more"
+    reason = as_typed(found.why_not(level)).replace("how far it", "how far a witness", 1)
+    if np.isnan(bound).all():
+        return reason
     lines = []
     for k, name in enumerate(given.outputs):
-        middle, low, high = (np.quantile(bound[known, k], q) for q in (0.5, 0.05, 0.95))
         what = f" ({name})" if len(given.outputs) > 1 else ""
+        known = bound[~np.isnan(bound[:, k]), k]
+        if not len(known):
+            lines.append(f"{reason}{what}")
+            continue
+        middle, low, high = (np.quantile(known, q) for q in (0.5, 0.05, 0.95))
         lines.append(
             f"with {percent(level)} confidence a witness is within {middle:.3g} of the predictor{what} at a further "
             f"point of its neighborhood (median; from {low:.3g} to {high:.3g} for nine in ten)"
@@ -116,7 +120,6 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
     if float(found.deviations[order].max()) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
         return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1], level)}"
     bound = found.bound(level)
-    known = ~np.isnan(bound).any(1)
     at_centers = found.witnesses.at_centers()
     head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"
     rmse = _rmse(found)
@@ -127,7 +130,9 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
             label = _place(given, center) if not k else ""
             label = f"{label[:19]:<20}"
             values = f"{given.f[center, k]:>14.5g}{float(at_centers[i, k]):>14.5g}"
-            trust = f"{rmse[i, k]:>11.3g}" + (f"{bound[i, k]:>11.3g}" if known[i] else f"{'unknown':>11}")
+            trust = f"{rmse[i, k]:>11.3g}" + (
+                f"{'not known':>11}" if np.isnan(bound[i, k]) else f"{bound[i, k]:>11.3g}"
+            )
             lines.append(label + values + trust + (f"  {name}" if len(given.outputs) > 1 else ""))
     worst, best = (_said(found, given, i, level) for i in (order[0], order[-1]))
     return "\n".join([*lines, "", "the worst:", worst, "", "the best:", best])

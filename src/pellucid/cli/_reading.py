@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
+import shlex
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pellucid.series import Recordings
 
 _FILE = "reading.json"
@@ -33,24 +32,54 @@ Pattern = Annotated[
 ]
 
 
+class Filling(StrEnum):
+    """What is done about blanks."""
+
+    LINEAR = "linear"
+    PREVIOUS = "previous"
+    SPLIT = "split"
+
+
+class Gaps(StrEnum):
+    """What is done about gaps in time."""
+
+    SPLIT = "split"
+    IGNORE = "ignore"
+
+
+_FILL = "Blanks: a straight line or the value before for up to five in a row, or cut there."
+_GAPS = "Where time jumps: cut the recording, or go on."
+Fill = Annotated[Filling | None, typer.Option(help=f"Recordings. {_FILL}", show_default=_AS_TRAINED)]
+Gap = Annotated[Gaps | None, typer.Option("--gaps", help=f"Recordings. {_GAPS}", show_default=_AS_TRAINED)]
+# The same of a command that trains.
+TrainFill = Annotated[Filling | None, typer.Option(help=_FILL, show_default="refuse them")]
+TrainGap = Annotated[Gaps, typer.Option("--gaps", help=_GAPS)]
+
+
 class Reading(NamedTuple):
     """What the options of a command say of the files."""
 
     decimal: str = "."
     header: bool | None = None
     pattern: str = "*"
+    drop: Sequence[str] = ()
+    by: str | None = None
+    pivot: str | None = None
+    fill: str | None = None
+    gaps: str = "split"
 
     def read(self, path: str | Path, channels: Sequence[str] | None) -> Recordings:
         from pellucid.series import read
 
-        return read(path, channels=channels, pattern=self.pattern, header=self.header, decimal=self.decimal)
+        return read(path, channels=channels, **self._asdict())
 
     def keep(self, run: Path) -> None:
         """Write it down beside the models of a run."""
         (run / _FILE).write_text(json.dumps(self._asdict()) + "\n", encoding="utf-8")
 
     @classmethod
-    def of(cls, model: Path, decimal: str | None, header: bool | None, pattern: str | None) -> Reading:
+    def of(cls, model: Path, decimal: str | None, header: bool | None, pattern: str | None,
+           fill: str | None = None, gaps: str | None = None) -> Reading:  # fmt: skip
         """As the recordings of a model were read, unless options say otherwise."""
         kept = next((place / _FILE for place in (model, model.resolve().parent) if (place / _FILE).is_file()), None)
         found = cls()
@@ -59,11 +88,8 @@ class Reading(NamedTuple):
                 found = cls(**json.loads(kept.read_text(encoding="utf-8")))
             except (ValueError, TypeError) as error:
                 raise InputError(f"{kept} must be as it was written. Got something else: {error}; delete it.") from None
-        return cls(
-            decimal=found.decimal if decimal is None else decimal,
-            header=found.header if header is None else header,
-            pattern=found.pattern if pattern is None else pattern,
-        )
+        typed: dict[str, Any] = {"decimal": decimal, "header": header, "pattern": pattern, "fill": fill, "gaps": gaps}
+        return found._replace(**{name: value for name, value in typed.items() if value is not None})
 
 
 def require_others(data: Path, test: Path, pattern: str) -> None:
@@ -80,30 +106,10 @@ def require_others(data: Path, test: Path, pattern: str) -> None:
         )
 
 
-# Words in the names of columns that are times.
-_TIMES = {
-    "time", "times", "t", "timestamp", "timestamps", "date", "datetime", "elapsed", "seconds", "second", "secs", "sec",
-    "milliseconds", "ms", "minutes", "hours", "days", "sample", "samples", "index", "idx", "frame", "step", "row",
-    "number", "no",
-}  # fmt: skip
+def decisions(source: Recordings) -> list[str]:
+    """What was decided when recordings were read, a sentence each, with the columns to name so as to keep them all."""
+    from pellucid.cli.output import as_typed
 
-
-def without_times(source: Recordings) -> tuple[Recordings, list[str]]:
-    """The recordings without columns that are times, and the names of these."""
-    times = [
-        name
-        for k, name in enumerate(source.channels)
-        if _TIMES & set(re.split(r"[^a-z]+", name.lower())) and all(_even(table[:, k]) for table in source.values)
-    ]
-    others = [name for name in source.channels if name not in times]
-    return (source.select(others), times) if times and others else (source, [])
-
-
-def _even(column: np.ndarray) -> bool:
-    """Whether values rise in even steps, up to rounding: no further from a straight line than a step."""
-    import numpy as np
-
-    if len(column) < 3 or (np.diff(column) <= 0).any():
-        return False
-    line = np.linspace(column[0], column[-1], len(column))
-    return bool(np.abs(column - line).max() <= (column[-1] - column[0]) / (len(column) - 1))
+    names = [*(name for name, reason in source.ignored if not reason.startswith("holds")), *source.channels]
+    keep = f"--channels {shlex.quote(','.join(names))}"
+    return [as_typed(sentence.replace("`channels=`", keep)) for sentence in source.decisions()]

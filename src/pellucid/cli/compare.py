@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import aligned, measured, number, say, warn
 from pellucid.errors import InputError
 
@@ -21,6 +21,8 @@ def compare(
     decimal: Decimal = None,
     header: Header = None,
     pattern: Pattern = None,
+    fill: Fill = None,
+    gaps: Gap = None,
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
     from pellucid import runs
@@ -35,13 +37,21 @@ def compare(
     named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
              for name in summary["models"]}  # fmt: skip
     if data is None:
-        if a["data"] != b["data"] or a["seed"] != b["seed"]:
+        alike = runs.same_test(a, b)
+        if alike is None:
+            warn(
+                "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of "
+                "them: differences may come from the data; use --data."
+            )
+        elif not alike:
             warn("The runs were tested on different data, so that differences may come from these; use --data.")
         models = {title: (a if title[0] == "A" else b)["models"][name] for title, (_, name) in named.items()}
     else:
         models = {
             title: {
-                "scores": _scores(runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern))
+                "scores": _scores(
+                    runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern, fill, gaps)
+                )
             }
             for title, (folder, name) in named.items()
         }
@@ -52,6 +62,8 @@ def compare(
             bounds = [(a if title[0] == "A" else b)["trust"]["bound"][name][k] for title, (_, name) in named.items()]
             rows.append([f"bound of {output} (lower is better)", *(number(value) for value in bounds)])
     say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
+    for sentence in runs.unexplained(models):
+        say(f"note: {sentence}")
     different = [
         f"{name}: {a['settings'].get(name)} and {b['settings'].get(name)}"
         for name in a["settings"]

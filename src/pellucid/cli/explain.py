@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli._forecasts import explain_recordings, overview, write_table
+from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import as_typed, say, warn, watched
 from pellucid.cli.predict import Folder, Which
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
     from pellucid.molecules import Explanation
+    from pellucid.series import Explanation as Forecast
 
 _TABLES = (".csv", ".tsv", ".txt", ".smi")
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
@@ -23,7 +25,8 @@ FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 
 def explain(
     model: Folder,
-    what: Annotated[str, typer.Argument(metavar="SMILES|FILE", help="A molecule, a table of them, or a recording.")],
+    what: Annotated[str, typer.Argument(metavar="SMILES|FILE|FOLDER", help="A molecule, a table of them, or "
+                                           "recordings.")],
     out: Annotated[
         list[Path] | None,
         typer.Option("--out", "-o", metavar="x.html|svg|png|json|csv", help="Write it; repeat for several files.",
@@ -38,9 +41,19 @@ def explain(
     names: Annotated[
         str | None, typer.Option(help="The column of names of a table.", show_default="one called id, name, ...")
     ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="ROW", help="Recordings: the row after which the forecast starts, counted from 1.",
+                     show_default="the last")
+    ] = None,
+    forced: Annotated[
+        bool, typer.Option("--forced", help="Recordings: predict each step from the real values before it.")
+    ] = False,
     decimal: Decimal = None,
     header: Header = None,
     pattern: Pattern = None,
+    fill: Fill = None,
+    gaps: Gap = None,
     which: Which = None,
 ) -> None:  # fmt: skip
     """Explain a prediction by its witness: what the model follows here, and how far that can be trusted."""
@@ -51,12 +64,21 @@ def explain(
 
     loaded = runs.load(model, which)
     if hasattr(loaded, "forecast"):
-        source = Reading.of(model, decimal, header, pattern).read(what, loaded.channels_)
-        if len(source) > 1:
-            warn(f"{what} holds {len(source)} recordings; {source.sources[-1]}, the last one, is explained.")
-        values = source.values[-1]
-        _one(loaded.explain(values, level=level), out, target, f"{source.sources[-1]}, after row {len(values)}")
+        reading = Reading.of(model, decimal, header, pattern, fill, gaps)
+        source = reading.read(what, loaded.channels_)
+        for sentence in source.notes:
+            warn(as_typed(sentence))
+        explained = explain_recordings(loaded, source, at=at, forced=forced, level=level)
+        if len(explained) == 1:
+            for row, explanation in explained.items():
+                _one(explanation, out, target, row)
+        else:
+            _many_recordings(explained, out, target, Path(what).name)
         return
+    if at is not None or forced:
+        raise InputError(
+            f"{'--forced' if at is None else '--at'} is for recordings. Got a model of molecules; leave it out."
+        )
     places = _molecules(what, smiles, names)
     if len(places) == 1 or not hasattr(loaded, "explain_many"):
         found = [loaded.explain(text, level=level) for text in places]
@@ -120,6 +142,32 @@ def _content(found: Any, place: str | None) -> dict[str, Any]:
 
 def _write_json(content: Any, path: Path) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _many_recordings(found: Mapping[str, Forecast], out: Sequence[Path] | None, target: str | None, title: str) -> None:
+    """A line for each forecast on the terminal; a page, a list or a table of all."""
+    if not out:
+        say(overview(found, target))
+        say("-o x.html shows the laws of each, -o x.json and -o x.csv hold all numbers")
+    for path in out or []:
+        kind = path.suffix.lower()
+        if kind == ".json":
+            _write_json([_content(explanation, place) for place, explanation in found.items()], path)
+        elif kind == ".csv":
+            write_table(found, path)
+        elif kind == ".html":
+            from pellucid.series import report
+
+            left = report.write_many(found, path, title=title)
+            if left:
+                warn(f"{path.name} shows the {len(found) - left} that are least close to their laws; write .json or "
+                     f".csv for all {len(found)}.")  # fmt: skip
+        else:
+            raise InputError(
+                f"A {path.suffix} file holds one explanation. Got {len(found)} recordings; write .html, .json or .csv, "
+                "or explain one of them."
+            )
+        say(f"written: {path}")
 
 
 def _many(found: Mapping[str | None, Explanation], out: Sequence[Path] | None, target: str | None, title: str) -> None:

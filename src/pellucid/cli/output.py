@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,17 +28,22 @@ _TYPED = {
     ", see `rejected`": ", listed in the report",
     ", see `calibrate`": "; train with more data",
     "hold out more, or lower the level": "train with more data, or lower --level",
+    "larger neighborhoods, or lower the level": "larger neighborhoods, or lower --level",
     "`table(name)` shows the other channels": "--channel shows the others",
     "`table(columns=None)` shows all": "-o x.csv writes all",
     "train with analogs, with a pool, or with a lower threshold of similarity": "train with --analogs yes, or a --pool",
     "`which`": "--model",
+    "`by=`": "--recordings-by",
 }
 # What else stands in quotes, and is an option.
 _OPTIONS = (
-    "analogs", "batch_size", "channels", "context", "decimal", "depth", "epochs", "features", "game", "groups",
-    "header", "horizon", "learning_rate", "level", "margin", "names", "order", "patience", "pattern", "prediction",
-    "radius", "seed", "smiles", "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
+    "analogs", "batch_size", "channels", "context", "decimal", "depth", "drop", "epochs", "every", "features", "fill",
+    "game", "gaps", "groups", "header", "healthy", "horizon", "learning_rate", "level", "linear", "margin", "names",
+    "order", "patience", "pattern", "persistence", "prediction", "radius", "ridge", "seed", "sequences", "smiles",
+    "target", "targets", "task", "threshold", "tolerance", "truth", "weight", "width",
 )  # fmt: skip
+# The same with a value.
+_VALUE = re.compile(r"`(by|drop|fill|gaps|pivot|split)='([^'`]+)'`")
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 
 
@@ -48,9 +54,14 @@ def as_typed(message: str) -> str:
     'Got both; say which one it is with --smiles.'
     >>> as_typed("`batch_size` of PropertyModel must be a whole number >= 1.")
     '--batch-size must be a whole number >= 1.'
+    >>> as_typed("Make each a recording with `by='engine no'`.")
+    "Make each a recording with --recordings-by 'engine no'."
     """
     for said, typed in _TYPED.items():
         message = message.replace(said, typed)
+    message = _VALUE.sub(
+        lambda found: f"--{'recordings-by' if found[1] == 'by' else found[1]} {shlex.quote(found[2])}", message
+    )
     message = re.sub(r" in place \d+ of `(smiles|pool)`", "", message)
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}", message)
 
@@ -128,13 +139,14 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
     known = [(o, b, c) for o, b, c in zip(outputs, trust["bound"][name], trust["coverage"][name], strict=True)
              if b is not None and c is not None]  # fmt: skip
     if not known:
-        return [
-            f"trust: {trust['calibrated']} held-out neighborhoods are too few for {percent(trust['level'])} confidence"
-        ]
+        from pellucid.trust import unknown  # heavy: it knows torch
+
+        return [f"trust: {as_typed(unknown(trust['level'], trust['calibrated']))}"]
     lines = [
         f"trust: with {percent(trust['level'])} confidence {name}'s witness is within (median) "
         + ", ".join(f"{output} {bound:.3g}" for output, bound, _ in known[:6])
         + (", ..." if len(known) > 6 else "")
+        + (f" (not known for {len(outputs) - len(known)} more)" if len(known) < len(outputs) else "")
         + f" of the network at {'molecules' if summary['kind'] == 'molecules' else 'steps'} nearby;"
     ]
     shares = sum(share for _, _, share in known) / len(known)

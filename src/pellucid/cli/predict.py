@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import as_typed, percent, say, warn, watched
 from pellucid.errors import InputError
 
@@ -36,6 +36,8 @@ def predict(
     decimal: Decimal = None,
     header: Header = None,
     pattern: Pattern = None,
+    fill: Fill = None,
+    gaps: Gap = None,
     which: Which = None,
 ) -> None:
     """Predict every row of a table of molecules, or what comes after a recording, and write CSV."""
@@ -49,7 +51,8 @@ def predict(
                 f"{'--trust' if trust else '--level'} is for molecules. Got a model of recordings; use `pellucid "
                 "explain`, which tells how far the laws of a forecast can be trusted."
             )
-        lines = list(_forecast(loaded, Reading.of(model, decimal, header, pattern).read(data, loaded.channels_)))
+        reading = Reading.of(model, decimal, header, pattern, fill, gaps)
+        lines = list(_forecast(loaded, reading.read(data, loaded.channels_)))
     elif hasattr(loaded, "predict"):
         if level is not None and not trust:
             raise InputError("--level is the confidence of the bounds that --trust adds. Got no --trust; add it.")
@@ -124,19 +127,23 @@ def _warn_of(explanations: list[Explanation]) -> None:
     if alone:
         count = f"{len(alone)} of {len(explanations)} molecules"
         warn(f"{count} have too few similar ones for a tree; see the column `note`.")
-    others = [found for found in explanations if not _note(found) and found.bound is None]
+    trees = [found for found in explanations if not _note(found)]
+    others = [found for found in trees if found.bound is None or (found.bound != found.bound).any()]
     if others:
-        warn(f"There are no bounds: {as_typed(unknown(others[0].level, others[0].calibrated))}.")
+        count = "no bounds" if all(found.bound is None for found in trees) else f"bounds missing in {len(others)} rows"
+        warn(f"There are {count}: {as_typed(unknown(others[0].level, others[0].calibrated))}.")
 
 
-def _short(values: Any) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]
+def _short(values: Any) -> list[Any]:
+    """Six digits; empty where a value is not known."""
+    return ["" if value != value else float(f"{value:.6g}") for value in values]
 
 
 def _forecast(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:
     """A row per step and channel after the end of every recording."""
     yield ["recording", "step", "channel", "forecast", "sd"]
-    for values, name in zip(source.values, source.sources, strict=True):
+    for i in source.ends():
+        values, name = source.values[i], source.origins[i].label
         forecast = model.forecast(values)
         for step in range(len(forecast.mean)):
             for k, channel in enumerate(model.channels_):

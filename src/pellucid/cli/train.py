@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Reading, require_others, without_times
+from pellucid.cli._reading import Gaps, Reading, TrainFill, TrainGap, decisions, require_others
 from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
+from pellucid.tables import number_of
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules
@@ -38,6 +39,13 @@ class Split(StrEnum):
 
     RANDOM = "random"
     SCAFFOLD = "scaffold"
+
+
+class SeriesSplit(StrEnum):
+    """How recordings are divided."""
+
+    RANDOM = "random"
+    TIME = "time"
 
 
 class SeriesGame(StrEnum):
@@ -80,6 +88,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from an interrupte
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of split, initial weights and order.")]
 _SUITS = "what suits the data"
+_CHOSEN = "chosen by leave-one-out"
 Epochs = Annotated[int | None, typer.Option(min=1, help="How often all data are seen.", show_default=_SUITS)]
 Width = Annotated[int | None, typer.Option(min=1, help="Of the network's hidden layers.", show_default=_SUITS)]
 Batch = Annotated[int | None, typer.Option(min=1, help="Items in a training step.", show_default=_SUITS)]
@@ -193,6 +202,23 @@ def series(
         typer.Option("--channels", "-c", help="A column to use; repeat for several, or separate by commas.",
                      show_default="all"),
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="A column to leave out; repeat for several, or separate by commas.",
+                     show_default="clocks"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--recordings-by", metavar="COLUMN", help="Each value of this column is a recording of its own.",
+                     show_default="a unit or id, if time starts anew with it"),
+    ] = None,
+    pivot: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="This column names the channel of each row: a row per sensor and time.",
+                     show_default="one column per channel"),
+    ] = None,
+    fill: TrainFill = None,
+    gaps: TrainGap = Gaps.SPLIT,
     pattern: Annotated[str, typer.Option(help="Which files of a folder to read.")] = "*",
     decimal: Annotated[str, typer.Option(help="The decimal sign of text files, . or ,")] = ".",
     header: Annotated[
@@ -202,10 +228,27 @@ def series(
     test: Annotated[
         Path | None, typer.Option(help="Other recordings to test on.", show_default="a tenth of DATA")
     ] = None,
+    split: Annotated[
+        SeriesSplit,
+        typer.Option(help="Test on pieces cut out at random, or on the end: of each recording, or the last of ten or "
+                          "more files."),
+    ] = SeriesSplit.RANDOM,
     context: Annotated[int, typer.Option(min=1, help="Observe so many values,")] = 80,
     horizon: Annotated[int, typer.Option(min=2, help="and forecast so many.")] = 20,
-    order: Annotated[int, typer.Option(min=1, help="Past values that a law reads.")] = 2,
-    radius: Annotated[int, typer.Option(min=1, help="Steps to either side over which a law is fitted.")] = 9,
+    order: Annotated[
+        int | None, typer.Option(min=1, help="Past values that a law reads.", show_default=_CHOSEN)
+    ] = None,
+    radius: Annotated[
+        int | None, typer.Option(min=1, help="Steps to either side over which a law is fitted.", show_default=_CHOSEN)
+    ] = None,
+    ridge: Annotated[
+        float | None, typer.Option(min=0, help="Of the laws' least squares, in units of each channel's variance.",
+                                   show_default=_CHOSEN)
+    ] = None,
+    linear: Annotated[
+        int | None, typer.Option(min=0, help="Past values that the network's linear path reads; 0 is none.",
+                                 show_default="chosen by cross-validation")
+    ] = None,
     game: Annotated[SeriesGame, typer.Option(help="Which game is played; none trains DEEP alone.")] = (
         SeriesGame.SYMMETRIC
     ),
@@ -226,29 +269,33 @@ def series(
 ) -> None:  # fmt: skip
     """Learn to forecast recordings of several channels, and explain each forecast by an autoregressive law."""
     weights = _weights(weight, game is SeriesGame.NONE)
-    from pellucid.series import Forecaster, runs
+    from pellucid.series import Forecaster, runs, splitting
 
-    reading = Reading(decimal, header, pattern)
+    reading = Reading(decimal, header, pattern, names_in(drop) or (), by, pivot, fill, gaps)
     if test is not None:
         require_others(data, test, pattern)
     source = reading.read(data, names_in(channels))
-    if channels is None:
-        keeping = shlex.quote(",".join(source.channels))
-        source, times = without_times(source)
-        for name in times:
-            say(f"{name} is left out, as it rises evenly like a time; keep it with --channels {keeping}")
+    for sentence in decisions(source):
+        say(sentence)
     say(f"{data.name}: {_told(source)}")
     other = None if test is None else reading.read(test, source.channels)
+    for sentence in [] if other is None else other.notes:
+        say(f"test: {as_typed(sentence)}")
     given = {
         "epochs": epochs, "width": width, "batch_size": batch_size, "learning_rate": learning_rate,
         "patience": patience, "weight": weights[0] if len(weights) == 1 else None,
+        "order": order, "radius": radius, "ridge": ridge, "linear": linear,
     }  # fmt: skip
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     play = None if game is SeriesGame.NONE else game.value
-    model = Forecaster(context=context, horizon=horizon, order=order, radius=radius, game=play, seed=seed, **settings)  # type: ignore[arg-type]
+    model = Forecaster(context=context, horizon=horizon, game=play, seed=seed, **settings)  # type: ignore[arg-type]
     source.require_variation()
-    parts = runs.split(source, context + horizon, seed, other)
+    parts = splitting.split(source, context + horizon, seed, other, kind=split.value)
+    unused = source.unused(context + horizon)
+    if unused:
+        say(unused)
     say(_plan(model, {name: sum(map(len, part.values)) for name, part in parts.items()}, "rows"))
+    say(f"split: {splitting.described(source, split.value, other is not None)}")
     with _stoppable(out):
         summary = runs.train(
             source,
@@ -256,6 +303,7 @@ def series(
             out,
             title=data.name,
             test=other,
+            kind=split.value,
             weights=_tried(weight, model.weight),
             tolerance=tolerance,
             level=level,
@@ -317,10 +365,10 @@ def _weights(weight: str | None, none: bool, uniform: bool = False) -> list[floa
         raise typer.BadParameter("the uniform game has no weight, but a --margin.", param_hint="--weight")
     if weight in (None, "auto"):
         return []
-    try:
-        return [float(str(weight))]
-    except ValueError:
-        raise typer.BadParameter(f"must be a number or auto, not {weight!r}.", param_hint="--weight") from None
+    number = number_of(str(weight))
+    if number is None:
+        raise typer.BadParameter(f"must be a number or auto, not {weight!r}.", param_hint="--weight")
+    return [number]
 
 
 def _tried(weight: str | None, usual: float) -> list[float]:

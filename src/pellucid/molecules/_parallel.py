@@ -7,10 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
-from tqdm.auto import tqdm
-
 Result = TypeVar("Result")
 # Molecules that one task of a worker handles.
 _CHUNK = 32
@@ -58,6 +54,8 @@ def over_chunks(
     total: int | None = None,
 ) -> Iterator[Result]:
     """The same for chunks that need not all be in memory; `total` is the number of items, if it is known."""
+    from tqdm.auto import tqdm
+
     jobs = jobs or os.cpu_count() or 1
     with tqdm(total=total, desc=title, unit="molecule", disable=not progress) as bar:
         if jobs == 1:
@@ -65,6 +63,9 @@ def over_chunks(
                 yield work(part, *arguments)
                 bar.update(len(part))
             return
+        from joblib import Parallel, delayed  # slow to import, and most work is done by this process
+        from joblib.externals.loky import get_reusable_executor
+
         # Not the standard library's processes: those run a script anew that does not guard its main part.
         parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
         try:

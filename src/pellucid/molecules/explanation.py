@@ -21,7 +21,7 @@ from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import Surroundings
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
-from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, unknown
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, stated, unknown
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
@@ -185,12 +185,15 @@ class Explanation:
                 f"there are too few similar molecules ({len(self.members) - 1}) for a tree: train with analogs, with a "
                 "pool, or with a lower threshold of similarity"
             )
-        if self.bound is None:
+        shown = range(len(self.targets)) if shown is None else shown
+        known = [] if self.bound is None else [k for k in shown if np.isfinite(self.bound[k])]
+        if self.bound is None or not known:
             return unknown(self.level, self.calibrated)
-        values = self._values(self.bound, range(len(self.targets)) if shown is None else shown)
+        others = [self.targets[k] for k in shown if k not in known]
         return (
-            f"with {percent(self.level)} confidence the tree is within {values} of the network at a further molecule "
-            f"of this neighborhood (calibrated on {self.calibrated} held-out neighborhoods)"
+            f"with {percent(self.level)} confidence the tree is within {self._values(self.bound, known)} of the "
+            f"network at a further molecule of this neighborhood (calibrated on {self.calibrated} held-out "
+            "neighborhoods)" + (f"; not known for {', '.join(others)}" if others else "")
         )
 
     def _measured(self, member: Member, shown: Sequence[int]) -> str:
@@ -268,7 +271,7 @@ class Explanation:
             "local_auc": [None if np.isnan(value) else float(value) for value in self.local_auc],
             "divergence": self.divergence,
             "level": self.level,
-            "bound": None if self.bound is None else self.bound.tolist(),
+            "bound": None if self.bound is None else [_number(self.bound, k) for k in range(len(self.targets))],
             "calibrated": self.calibrated,
             "bits": len(self.witness.feature_names),
             "path": list(self.path),
@@ -320,7 +323,7 @@ class Explanation:
             substructures={structure.bit: structure for structure in structures},
             divergence=content.get("divergence"),
             level=content.get("level", LEVEL),
-            bound=None if content.get("bound") is None else np.array(content["bound"]),
+            bound=None if content.get("bound") is None else np.array(content["bound"], dtype=np.float64),
             calibrated=content.get("calibrated", 0),
         )
 
@@ -364,7 +367,7 @@ class Explanation:
         (k,) = shown
         digits = self._decimals[k]
         title = f"{self._values(self.prediction, shown)}, its tree {self.witnessed[k]:.{digits}f}"
-        if self.bound is None:
+        if self.bound is None or not np.isfinite(self.bound[k]):
             return title
         return f"{title}; nearby within {self.bound[k]:.{digits}f} of each other ({percent(self.level)} confidence)"
 
@@ -415,8 +418,8 @@ def explain(
     f, g = witnesses.f[where], witnesses.at_members()[entries]
     tree = witnesses[which]
     level, bound = check_level(level), None
-    if calibration is not None and calibration.knows(level) and len(neighbors) >= FEWEST:
-        bound = calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale
+    if calibration is not None and len(neighbors) >= FEWEST:
+        bound = stated(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
     if not isinstance(tree, TreeWitness):
         raise InputError(f"Molecules are explained by trees. Got {type(tree).__name__}.")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from rdkit import Chem, RDConfig, rdBase
+from rdkit import RDConfig, rdBase
 
 from pellucid import datasets
 from pellucid.errors import InputError
+from pellucid.molecules._smiles import parse
 from pellucid.molecules.table import Molecules, collect, prepare
-from pellucid.tables import ID_NAMES, SMILES_NAMES, plain, read_table, require_column, value_of
+from pellucid.tables import ID_NAMES, LARGEST, SMILES_NAMES, plain, read_table, require_column, value_of
 
 
 def read(
@@ -60,7 +61,11 @@ def read(
         for i, value in enumerate(known):
             if value is None:
                 flaws.setdefault(i, []).append(f"{title!r} is {columns[title][i].strip()!r}, not a number")
+            elif abs(value) > LARGEST:
+                wrong = f"{title!r} is {columns[title][i].strip()!r}, beyond {LARGEST:g}"
+                flaws.setdefault(i, []).append(wrong)
     y = np.array([[np.nan if value is None else value for value in known] for known in values], dtype=np.float64)
+    y[np.abs(y) > LARGEST] = np.nan
     told = {title: cells.flaw() for title, cells in others.items() if title not in chosen}
     return collect(
         list(columns[column]),
@@ -181,4 +186,4 @@ def _is_data(cell: str) -> bool:
     if value is not None:
         return not math.isnan(value)
     with rdBase.BlockLogs():
-        return len(cell) > 2 and Chem.MolFromSmiles(cell) is not None
+        return len(cell) > 2 and parse(cell)[0] is not None

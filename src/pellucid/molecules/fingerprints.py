@@ -17,6 +17,7 @@ from pellucid import _checks
 from pellucid._threads import run_chunks
 from pellucid.errors import InputError
 from pellucid.molecules._parallel import in_chunks
+from pellucid.molecules._smiles import molecule_of
 
 
 @final
@@ -144,9 +145,4 @@ def _ones(words: np.ndarray) -> np.ndarray:
 
 
 def _molecule(molecule: str | Chem.Mol) -> Chem.Mol:
-    if not isinstance(molecule, str):
-        return molecule
-    parsed = Chem.MolFromSmiles(molecule)
-    if parsed is None:
-        raise InputError(f"Every SMILES must be valid. Got {molecule!r}; clean them with `prepare`.")
-    return parsed
+    return molecule_of(molecule) if isinstance(molecule, str) else molecule

@@ -1,20 +1,20 @@
-"""Molecules as graphs with chemprop's features, packed, so that analogs by the hundred thousand fit into memory."""
+"""Molecules as graphs, packed, so that analogs by the hundred thousand fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
-from rdkit import Chem
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
 from pellucid.molecules._parallel import in_chunks
+from pellucid.molecules._smiles import molecule_of
+from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES, AtomKind, BondKind
 
 # Molecules that one task of a worker handles.
 _CHUNK = 256
@@ -23,7 +23,7 @@ _CHUNK = 256
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GraphBatch:
-    """B molecules as one graph, with the names that chemprop's layers expect. Every bond is two directed ones."""
+    """B molecules as one graph, with the names that chemprop gives its parts. Every bond is two directed ones."""
 
     V: Tensor
     """(atoms, features)."""
@@ -59,19 +59,17 @@ class Graphs:
     """
 
     def __init__(self, smiles: Iterable[str], *, progress: bool = False) -> None:
-        from chemprop.featurizers import MultiHotAtomFeaturizer, MultiHotBondFeaturizer
-
         self.smiles: Sequence[str] = tuple(smiles)
-        atoms, bonds = _Features(MultiHotAtomFeaturizer.v2()), _Features(MultiHotBondFeaturizer())
+        atoms, bonds = _Kinds(), _Kinds()
         ends, atom_counts, bond_counts = [], [], []
         for part in in_chunks(_pack, self.smiles, title="making graphs", progress=progress, jobs=None, chunk=_CHUNK):
-            atoms.add(part.atoms, part.atom_kinds, lambda molecule, place: molecule.GetAtomWithIdx(place))
-            bonds.add(part.bonds, part.bond_kinds, lambda molecule, place: molecule.GetBondWithIdx(place))
+            atoms.add(part.atoms, part.atom_kinds)
+            bonds.add(part.bonds, part.bond_kinds)
             ends.append(part.ends)
             atom_counts.append(part.atom_counts)
             bond_counts.append(part.bond_counts)
-        self._atoms, self._atom_features = atoms.packed()
-        self._bonds, self._bond_features = bonds.packed()
+        self._atoms, self._atom_features = atoms.packed(ATOM_FEATURES)
+        self._bonds, self._bond_features = bonds.packed(BOND_FEATURES)
         self._ends = torch.from_numpy(np.concatenate([np.zeros((0, 2), dtype=np.int16), *ends]))
         self._atom_offsets, self._bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
 
@@ -101,10 +99,9 @@ class _Packed(NamedTuple):
 
     atoms: np.ndarray
     """(atoms,) the number of each atom's kind."""
-    atom_kinds: dict[Any, tuple[str, int]]
-    """What the features of each kind depend on, and where one is seen: a molecule and a place in it."""
+    atom_kinds: list[AtomKind]
     bonds: np.ndarray
-    bond_kinds: dict[Any, tuple[str, int]]
+    bond_kinds: list[BondKind]
     ends: np.ndarray
     """(bonds, 2) the atoms that each bond joins."""
     atom_counts: list[int]
@@ -115,66 +112,37 @@ def _pack(smiles: Sequence[str]) -> _Packed:
     atoms: list[int] = []
     bonds: list[int] = []
     ends: list[tuple[int, int]] = []
-    atom_kinds: dict[Any, tuple[str, int]] = {}
-    bond_kinds: dict[Any, tuple[str, int]] = {}
-    atom_numbers: dict[Any, int] = {}
-    bond_numbers: dict[Any, int] = {}
+    atom_numbers: dict[AtomKind, int] = {}
+    bond_numbers: dict[BondKind, int] = {}
     atom_counts, bond_counts = [], []
     for text in smiles:
-        molecule = Chem.MolFromSmiles(text)
-        if molecule is None:
-            raise InputError(f"Every SMILES must be valid. Got {text!r}; clean them with `prepare`.")
-        for place, atom in enumerate(molecule.GetAtoms()):
-            key = _atom_key(atom)
-            atoms.append(atom_numbers.setdefault(key, len(atom_numbers)))
-            atom_kinds.setdefault(key, (text, place))
-        for place, bond in enumerate(molecule.GetBonds()):
-            key = _bond_key(bond)
-            bonds.append(bond_numbers.setdefault(key, len(bond_numbers)))
-            bond_kinds.setdefault(key, (text, place))
-            ends.append((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+        molecule = molecule_of(text)
+        atoms += [atom_numbers.setdefault(AtomKind.of(atom), len(atom_numbers)) for atom in molecule.GetAtoms()]
+        bonds += [bond_numbers.setdefault(BondKind.of(bond), len(bond_numbers)) for bond in molecule.GetBonds()]
+        ends += [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
         atom_counts.append(molecule.GetNumAtoms())
         bond_counts.append(molecule.GetNumBonds())
     return _Packed(
-        np.array(atoms, dtype=np.int16), atom_kinds, np.array(bonds, dtype=np.int16), bond_kinds,
+        np.array(atoms, dtype=np.int16), list(atom_numbers), np.array(bonds, dtype=np.int16), list(bond_numbers),
         np.array(ends, dtype=np.int16).reshape(-1, 2), atom_counts, bond_counts,
     )  # fmt: skip
 
 
-class _Features:
-    """Collects the kinds of several packs, and the features of each."""
+class _Kinds:
+    """Collects the kinds of several packs, each of which has numbered its own."""
 
-    def __init__(self, featurize: Any) -> None:
-        self.featurize = featurize
-        self.numbers: dict[Any, int] = {}
-        self.rows: list[np.ndarray] = []
+    def __init__(self) -> None:
+        self.numbers: dict[AtomKind | BondKind, int] = {}
         self.parts: list[np.ndarray] = [np.zeros(0, dtype=np.int16)]
 
-    def add(self, numbers: np.ndarray, kinds: dict[Any, tuple[str, int]], find: Callable[[Chem.Mol, int], Any]) -> None:
-        """Kinds are numbered anew: those of one pack in the order of its dictionary, here all in one."""
-        for key, (text, place) in kinds.items():
-            if key not in self.numbers:
-                self.numbers[key] = len(self.rows)
-                molecule = Chem.MolFromSmiles(text)  # keeps what it lends alive
-                self.rows.append(self.featurize(find(molecule, place)))
-        renumber = np.array([self.numbers[key] for key in kinds], dtype=np.int16)
+    def add(self, numbers: np.ndarray, kinds: Sequence[AtomKind | BondKind]) -> None:
+        renumber = np.array([self.numbers.setdefault(kind, len(self.numbers)) for kind in kinds], dtype=np.int16)
         self.parts.append(renumber[numbers] if len(numbers) else numbers)
 
-    def packed(self) -> tuple[Tensor, Tensor]:
-        """The kind of each thing, and the features of each kind."""
-        rows = np.array(self.rows, dtype=np.float32).reshape(len(self.rows), len(self.featurize))
+    def packed(self, width: int) -> tuple[Tensor, Tensor]:
+        """The kind of each thing, and the features (kinds, width) of each kind."""
+        rows = np.array([kind.features() for kind in self.numbers], dtype=np.float32).reshape(-1, width)
         return torch.from_numpy(np.concatenate(self.parts)), torch.from_numpy(rows)
-
-
-def _atom_key(atom: Chem.Atom) -> tuple[Any, ...]:
-    return (
-        atom.GetAtomicNum(), atom.GetTotalDegree(), atom.GetFormalCharge(), int(atom.GetChiralTag()),
-        atom.GetTotalNumHs(), int(atom.GetHybridization()), atom.GetIsAromatic(), atom.GetMass(),
-    )  # fmt: skip
-
-
-def _bond_key(bond: Chem.Bond) -> tuple[Any, ...]:
-    return int(bond.GetBondType()), bond.GetIsConjugated(), bond.IsInRing(), int(bond.GetStereo())
 
 
 def _offsets(counts: list[list[int]]) -> Tensor:

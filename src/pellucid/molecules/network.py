@@ -1,4 +1,4 @@
-"""The predictor of molecules: message passing along bonds (chemprop's), and two dense layers."""
+"""The predictor of molecules: message passing along bonds, and two dense layers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,60 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES
 from pellucid.molecules.graphs import GraphBatch, Graphs
+
+
+@final
+class BondMessages(nn.Module):
+    """Vectors of atoms, from messages along directed bonds (Yang et al. 2019).
+
+        h_uv = relu(W_i [x_u, e_uv]),  repeated depth - 1 times:  h_uv <- relu(W_i [x_u, e_uv] + W_h sum_w!=v h_wu)
+        h_v = relu(W_o [x_v, sum_w h_wv])
+
+    Weights have the names, and get the initial values, of chemprop's `BondMessagePassing`: each can read what the other
+    has learned.
+
+    Parameters
+    ----------
+    features : of an atom and of a bond.
+    width : of the messages.
+    depth : rounds of message passing.
+    dropout : in all hidden layers.
+    """
+
+    def __init__(self, features: tuple[int, int], *, width: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        of_atom, of_bond = features
+        self.W_i = nn.Linear(of_atom + of_bond, width, bias=False)
+        self.W_h = nn.Linear(width, width, bias=False)
+        self.W_o = nn.Linear(of_atom + width, width)
+        self.dropout = nn.Dropout(dropout)
+        self.depth = depth
+
+    def forward(self, graphs: GraphBatch) -> Tensor:
+        """(atoms, width)."""
+        source, target = graphs.edge_index
+        first = self.W_i(torch.cat([graphs.V[source], graphs.E], dim=1))
+        bonds = torch.relu(first)
+        for _ in range(1, self.depth):
+            arriving = sums(bonds, target, len(graphs.V))
+            bonds = self.dropout(torch.relu(first + self.W_h(arriving[source] - bonds[graphs.rev_edge_index])))
+        atoms = torch.cat([graphs.V, sums(bonds, target, len(graphs.V))], dim=1)
+        states: Tensor = self.dropout(torch.relu(self.W_o(atoms)))
+        return states
 
 
 @final
 class GraphNetwork(nn.Module):
     """Outputs of molecules: message passing, the mean over the atoms, two dense layers.
 
+        f(M) = W_2 relu(W_1 mean_v h_v)
+
+    with the vectors h_v of the atoms that messages along bonds give:
+
         h_uv = relu(W_i [x_u, e_uv]),  repeated depth - 1 times:  h_uv <- relu(W_i [x_u, e_uv] + W_h sum_w!=v h_wu)
-        f(M) = W_2 relu(W_1 mean_v relu(W_o [x_v, sum_w h_wv]))
+        h_v = relu(W_o [x_v, sum_w h_wv])
 
     Parameters
     ----------
@@ -33,13 +78,10 @@ class GraphNetwork(nn.Module):
         width: int = 300,
         depth: int = 3,
         dropout: float = 0.0,
-        features: tuple[int, int] | None = None,
+        features: tuple[int, int] = (ATOM_FEATURES, BOND_FEATURES),
     ) -> None:
         super().__init__()
-        from chemprop.nn import BondMessagePassing
-
-        sizes = {} if features is None else {"d_v": features[0], "d_e": features[1]}
-        self.message_passing = BondMessagePassing(d_h=width, depth=depth, dropout=dropout, **sizes)
+        self.message_passing = BondMessages(features, width=width, depth=depth, dropout=dropout)
         self.head = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, outputs)
         )
@@ -47,14 +89,7 @@ class GraphNetwork(nn.Module):
     def forward(self, graphs: GraphBatch) -> Tensor:
         """(B, outputs) for a batch of `Graphs`."""
         graphs = graphs.to(next(self.parameters()).device)
-        # Chemprop's layers, called one by one: its own sums over neighbors take half of its time on a CPU.
-        layers, (source, target) = self.message_passing, graphs.edge_index
-        first = layers.initialize(graphs)
-        bonds = layers.tau(first)
-        for _ in range(1, layers.depth):
-            arriving = sums(bonds, target, len(graphs.V))
-            bonds = layers.update(arriving[source] - bonds[graphs.rev_edge_index], first)
-        atoms = layers.finalize(sums(bonds, target, len(graphs.V)), graphs.V, None)
+        atoms = self.message_passing(graphs)
         counts = torch.bincount(graphs.batch, minlength=len(graphs))
         outputs: Tensor = self.head(sums(atoms, graphs.batch, len(graphs)) / counts[:, None])
         return outputs

@@ -119,7 +119,7 @@ class Banked(nn.Module):
 
     def __init__(self, game: SymmetricGame, around: Surroundings, points: Points, first: Tensor, *, refit: int) -> None:
         super().__init__()
-        self.bank = Bank(game, points.fingerprints.dense(), around.hoods)
+        self.bank = Bank(game, points.fingerprints.dense(), around.hoods, refit_every=0)
         self.refit = refit
         self.register_buffer("predictions", first.clone())
         self.register_buffer("fitted_to", first.clone())

@@ -111,6 +111,7 @@ def _item(
     measured = item.get("measured") or [None] * len(explanation.targets)
     view = _view(explanation, pictures, measured)
     known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
+    bounds = explanation.bound
     return {
         "rank": item.get("rank", "others"),
         "place": item.get("place") or f"molecule {place + 1}",
@@ -121,7 +122,7 @@ def _item(
             "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), places, strict=True)],
             "measured": [] if bare else [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
             "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
-            "bound": [] if explanation.bound is None else [(v, number(v, 2)) for v in explanation.bound.tolist()],
+            "bound": [] if bounds is None else [(v if v == v else None, _bound(v)) for v in bounds.tolist()],
             "similarity": [(max(known, default=None), "")] * len(measured),
         },
     }
@@ -183,7 +184,7 @@ def _view(
                 "tree": fixed(float(explanation.witnessed[k]), places[k]),
                 "measured": fixed(measured[k], places[k]) if measured and measured[k] is not None else None,
                 "deviation": number(float(explanation.deviation[k]), 2),
-                "bound": None if bound is None else number(float(bound[k]), 2),
+                "bound": None if bound is None else _bound(float(bound[k])),
                 "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
             }
             for k, name in enumerate(explanation.targets)
@@ -217,10 +218,14 @@ def _view(
 
 def _trust(explanation: Explanation, shown: Sequence[int]) -> str:
     """The sentence of the trust number, of the targets that are shown."""
-    text = None
+    text: str | None = None
+    rest: list[str] = []
     if explanation.bound is not None:
-        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in shown]
-        text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
+        known = [k for k in shown if np.isfinite(explanation.bound[k])]
+        rest = [explanation.targets[k] for k in shown if k not in known]
+        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in known]
+        if known:
+            text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
     few = len(explanation.members) < FEWEST
     why = explanation.trust() if few else unknown(explanation.level, explanation.calibrated)
     return trust_sentence(
@@ -230,7 +235,12 @@ def _trust(explanation: Explanation, shown: Sequence[int]) -> str:
         why,
         witness="the tree",
         where="a similar molecule that it was not fitted to",
+        rest=rest,
     )
+
+
+def _bound(value: float) -> str:
+    return number(value, 2) if np.isfinite(value) else "not known"
 
 
 def _others(texts: Sequence[str]) -> str:

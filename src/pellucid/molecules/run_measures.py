@@ -48,15 +48,15 @@ def measures(name: str, test: Molecules | None = None) -> list[dict[str, str]]:
         about = f"{len(known)} measured" + (f", {int(known.sum())} of them positive" if name == "AUC" else "")
         found.append(measure(f"accuracy of {target}", f"{name}: {target}", better, about))
     unit = "" if name == "AUC" else ", in standard deviations"
-    fitted = "share of the network's variance in the neighborhoods that trees account for"
+    account = "share of the network's variance in the neighborhoods that trees account for"
     return [
         *found,
+        measure("explained_left_out", "held-out variance explained", "higher",
+                f"{account}, at a member that the tree was not fitted to: 0 is no better than a constant"),
+        measure("explained", "variance explained where fitted", "higher",
+                f"{account}, at the members that they were fitted to: high for noise, too"),
         measure("deviation", "deviation", "lower",
                 f"total variation between tree and network{unit}, over the neighborhoods of more than 2 members"),
-        measure("explained", "variance explained", "higher",
-                f"{fitted}, at the members that they were fitted to: high for noise, too"),
-        measure("explained_left_out", "the same, at members left out", "higher",
-                "where the tree was not fitted: 0 is no better than a constant"),
         measure("local_auc", "AUC_B, locally", "higher",
                 "share of pairs in a neighborhood that tree and network put into the same order; ties are wrong"),
         measure("global_auc", "AUC_D, globally", "higher",

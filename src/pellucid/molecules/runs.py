@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -150,6 +151,7 @@ def train(
             "description": table.summary(),
             "parts": {name: len(part) for name, part in parts.items()},
             "split": split,
+            "test_digest": _digest(parts["test"]),
             **runs.left_out(table.rejected),
         },
         settings=found.shown.settings(),
@@ -163,6 +165,13 @@ def train(
 
     runs.write_summary(folder, summary, report.write)
     return summary
+
+
+def _digest(test: Molecules) -> str:
+    """A fingerprint of molecules and their measured values."""
+    return runs.digest(
+        json.dumps([smiles, runs.plain(values)]).encode() for smiles, values in zip(test.smiles, test.y, strict=True)
+    )
 
 
 def _seen(model: PropertyModel, watched: Molecules) -> tuple[float, float]:
@@ -194,7 +203,10 @@ def _measured(
             told,
             tested=len(test),
             deviation="deviation",
-            more=[small[0] + (", and --analogs yes helps." if not shown.similar.analogs else ".")] if lone else [],
+            more=[
+                *([small[0] + (", and --analogs yes helps." if not shown.similar.analogs else ".")] if lone else []),
+                *runs.unexplained(told, "the trees explain nothing at molecules they were not fitted to"),
+            ],
         ),
         "deviations": {name: s.variations[s.sizes > 2].tolist() for name, s in scores.items()},
         "deviation_unit": "total variation between tree and network"

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-from scipy.stats import rankdata
 from torch import Tensor
 
 from pellucid.deviations import absolute_error
@@ -119,6 +118,8 @@ def _explained(witnesses: Witnesses) -> float:
 
 def auc(labels: np.ndarray, values: np.ndarray) -> float:
     """The usual area under the ROC curve, ties counted half; NaN without both labels. NaN labels are left out."""
+    from scipy.stats import rankdata
+
     known = ~np.isnan(labels)
     positive, ranks = labels[known] == 1, rankdata(values[known])
     n, m = int(positive.sum()), int((~positive).sum())

@@ -11,6 +11,7 @@ from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
 from pellucid.errors import InputError
+from pellucid.molecules._smiles import molecule_of
 from pellucid.molecules.fingerprints import Morgan
 
 # Atoms that SMILES writes without brackets.
@@ -64,7 +65,7 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
     found: dict[int, dict[int, tuple[int, int, int]]] = {bit: {} for bit in wanted}
     parsed = []
     for row, smiles in enumerate(molecules):
-        parsed.append(_parse(smiles))
+        parsed.append(molecule_of(smiles))
         for radius, atom, key in _hashes(parsed[-1], morgan):
             if (keys := found.get(key % morgan.size)) is not None:
                 keys.setdefault(key, (row, atom, radius))
@@ -128,10 +129,3 @@ def _symbol(atom: Chem.Atom) -> str:
 
 def _alone(atom: Chem.Atom) -> str:
     return f"[{_symbol(atom).strip('[]')};D{atom.GetDegree()}{';R' if atom.IsInRing() else ''}]"
-
-
-def _parse(smiles: str) -> Chem.Mol:
-    molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InputError(f"Every SMILES must be valid. Got {smiles!r}; clean them with `prepare`.")
-    return molecule

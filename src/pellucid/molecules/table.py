@@ -12,6 +12,8 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from pellucid.errors import InputError
+from pellucid.molecules._smiles import parse
+from pellucid.tables import LARGEST, value_of
 
 # Rows that an error message lists.
 _LISTED = 5
@@ -184,9 +186,9 @@ def collect(
 
 def canonical(text: str) -> tuple[str, str]:
     """Canonical SMILES of the largest organic fragment, or why there is none."""
-    molecule = Chem.MolFromSmiles(text.strip()) if text.strip() else None
+    molecule, reason = parse(text.strip())
     if molecule is None:
-        return "", "not a valid SMILES" if text.strip() else "no SMILES"
+        return "", reason
     if "." in text:
         molecule = rdMolStandardize.LargestFragmentChooser(preferOrganic=True).choose(molecule)
     if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()):
@@ -250,7 +252,7 @@ def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]
 def _values(y: Any, rows: int) -> np.ndarray:
     """(rows, K) floats, NaN where there is nothing."""
     try:
-        values = np.asarray(y, dtype=np.float64)
+        values = np.asarray(_read_texts(np.asarray(y)), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"`y` must be numbers, or blank. Got something else: {error}; convert it first.") from None
     values = values[:, None] if values.ndim == 1 else values
@@ -259,6 +261,13 @@ def _values(y: Any, rows: int) -> np.ndarray:
             f"`y` must have one row for each of the {rows} SMILES. Got the shape {np.shape(y)}; give "
             "(rows,) or (rows, targets)."
         )
+    large = np.argwhere(np.abs(values) > LARGEST)
+    if len(large) and not np.isinf(values).any():
+        row, column = large[0]
+        raise InputError(
+            f"`y` must be numbers of at most {LARGEST:g}, or blank. Got {values[row, column]:g} for molecule "
+            f"{row + 1}, target {column + 1}; mend it, or give all values in another unit."
+        )
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise InputError(
@@ -266,6 +275,17 @@ def _values(y: Any, rows: int) -> np.ndarray:
             "leave it blank, or give the limit of the assay."
         )
     return values
+
+
+def _read_texts(y: np.ndarray) -> Any:
+    """Texts as numbers: NumPy would read them as Python does, 5_6 as 56."""
+    if y.dtype.kind not in "OUST":
+        return y
+    cells = [value_of(cell, False) if isinstance(cell, str) else cell for cell in y.reshape(-1)]
+    for cell, text in zip(cells, y.reshape(-1), strict=True):
+        if cell is None and isinstance(text, str):
+            raise ValueError(f"could not convert {str(text)!r} to a number")
+    return np.array(cells, dtype=np.float64).reshape(y.shape)
 
 
 def _clash(values: np.ndarray, names: Sequence[str]) -> str:

@@ -45,7 +45,16 @@ class Task:
                 )
         if kind == "classification":
             return cls(kind=kind, shift=np.zeros(y.shape[1]), scale=np.ones(y.shape[1]))
-        return cls(kind=kind, shift=np.nanmean(y, axis=0), scale=np.nanstd(y, axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift, scale = np.nanmean(y, axis=0), np.nanstd(y, axis=0)
+        for name, deviation in zip(targets, scale, strict=True):
+            if not 0 < deviation < np.inf:
+                raise InputError(
+                    f"Every target must have a standard deviation that can be computed{part}. Got {deviation:g} for "
+                    f"{name!r}, whose values are too {'close to each other' if deviation == 0 else 'large'}; give them "
+                    "in another unit."
+                )
+        return cls(kind=kind, shift=shift, scale=scale)
 
     @staticmethod
     def binary(y: np.ndarray, targets: tuple[str, ...]) -> None:

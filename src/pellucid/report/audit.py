@@ -104,7 +104,7 @@ def _viewer(
                     fixed(predicted[i, k], places[k]),
                     fixed(said[i, k], places[k]),
                     number(float(rmse[i, k]), 2),
-                    number(float(bound[i, k]), 2),
+                    number(float(bound[i, k]), 2) if np.isfinite(bound[i, k]) else "not known",
                 )
                 for k, name in enumerate(outputs)
             ],
@@ -173,17 +173,15 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
 def _trust(audit: Audit, bounds: Sequence[float | None], level: float) -> str:
     """The sentence of the trust number, with a bound for each output."""
     if all(bound is None for bound in bounds):
-        return (
-            f"How far the witnesses can be trusted with {percent(level)} confidence is not known: there are too few "
-            "neighborhoods of three members or more."
-        )
-    texts = [number(bound, 2) for bound in bounds]
-    if len(texts) > 1:
-        texts = [f"{text} ({name})" for text, name in zip(texts, _outputs(audit), strict=True)]
+        return f"{audit.why_not(level).replace('how far it', 'How far a witness', 1).replace('`', '')}."
+    named = list(zip(bounds, _outputs(audit), strict=True))
+    texts = [number(bound, 2) + (f" ({name})" if len(named) > 1 else "") for bound, name in named if bound is not None]
+    rest = ", ".join(name for bound, name in named if bound is None)
     return (
         f"With {percent(level)} confidence a witness is within {', '.join(texts)} of the predictor at a further point "
         f"of its neighborhood that it was not fitted to (median; calibrated on "
-        f"{counted(len(audit.calibration), 'neighborhood')} with members held out)."
+        f"{counted(len(audit.calibration), 'neighborhood')} with members held out)"
+        + (f"; not known for {rest}." if rest else ".")
     )
 
 

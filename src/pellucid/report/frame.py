@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -45,17 +46,25 @@ class Frame:
     def bottom(self) -> float:
         return self.height - BOTTOM
 
-    def axes(self, x_name: str, y_name: str, *, whole: tuple[bool, bool] = (False, False)) -> Markup:
+    def axes(
+        self,
+        x_name: str,
+        y_name: str,
+        *,
+        whole: tuple[bool, bool] = (False, False),
+        marks: Sequence[tuple[float, str]] | None = None,
+    ) -> Markup:
         """Grid, numbers and names.
 
         Parameters
         ----------
         whole : whether the numbers along x and along y must be whole.
+        marks : places and texts along y, where these are not round numbers in even steps.
         """
         from markupsafe import Markup
 
         parts = []
-        for value, text in ticks(*self.y, whole=whole[1]):
+        for value, text in ticks(*self.y, whole=whole[1]) if marks is None else marks:
             y = self.down(value)
             parts.append(Markup('<path class="grid" d="M{} {}H{}"/>').format(LEFT, y, self.width - RIGHT))
             parts.append(Markup('<text class="end" x="{}" y="{}">{}</text>').format(LEFT - 6, y + 4, text))

@@ -90,8 +90,9 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     result = []
     last = list(summary.get("models") or {})[-1:]
     rows = scores(summary)
-    # Accuracy comes first; beside it, how far network and witnesses are apart.
-    apart = [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
+    # Accuracy comes first; beside it, what witnesses explain where they were not fitted, or how far they are apart.
+    honest = [row for row in rows[1:] if "held-out" in row["title"].lower()]
+    apart = honest + [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
     for row in rows[:1] + apart[:1]:
         values = row["values"]
         if last and values.get(last[0]) is not None:
@@ -171,6 +172,7 @@ def trust_sentence(
     witness: str,
     where: str,
     held_out: str = "neighborhood",
+    rest: Sequence[str] = (),
 ) -> str:
     """How far a witness can be trusted, in one sentence.
 
@@ -181,11 +183,13 @@ def trust_sentence(
     witness : what the witness is: "the tree", "the law".
     where : "a similar molecule that it was not fitted to".
     held_out : what the bound was calibrated on, one of them.
+    rest : outputs for which it is not known, where it is for others.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
     held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
-    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held})."
+    missing = f"; not known for {', '.join(rest)}" if rest else ""
+    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held}){missing}."
 
 
 def _afforded(costs: Mapping[str, Any]) -> bool:

@@ -1,24 +1,33 @@
 """Multi-channel time series: forecasts, and the local autoregressive laws that they follow."""
 
+from pellucid.series.assessment import assess
 from pellucid.series.bearing import load_bearing
+from pellucid.series.condition import Alarm, Condition
+from pellucid.series.condition_figure import plot_condition
 from pellucid.series.explanation import Explanation
 from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
 from pellucid.series.forecaster import Forecast, Forecaster
 from pellucid.series.network import Gaussian, Network
+from pellucid.series.overall import RecordingLaw
 from pellucid.series.recordings import Recordings, recordings
 from pellucid.series.rig import simulate_rig
 from pellucid.series.scores import Scores
 
 __all__ = [
+    "Alarm",
+    "Condition",
     "Explanation",
     "Forecast",
     "Forecaster",
     "Gaussian",
     "Network",
+    "RecordingLaw",
     "Recordings",
     "Scores",
+    "assess",
     "load_bearing",
+    "plot_condition",
     "plot_explanations",
     "read",
     "recordings",

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,16 +15,22 @@ import numpy as np
 import torch
 
 from pellucid.errors import InputError
-from pellucid.trust import LEVEL, percent, unknown
+from pellucid.runs import NEAR_ZERO
+from pellucid.series.laws import NOTHING, spectral_radius
+from pellucid.series.overall import RecordingLaw
+from pellucid.trust import LEVEL, percent, typical, unknown
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ARRAYS = ("context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound")
-# Channels that a summary names, and parameters that a table shows.
+_ARRAYS = (
+    "context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound", "explained",
+)  # fmt: skip
+# Channels and steps that a summary names, and parameters that a table shows.
 _CHANNELS = 6
+_STEPS = 10
 _COLUMNS = 12
 
 
@@ -64,6 +71,13 @@ class Explanation:
     neighborhood, which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
     calibrated: int = 0
     """The number of held-out sequences that the bound was learned from."""
+    why_not: str | None = None
+    """Why there is no bound, if there is none."""
+    explained: np.ndarray | None = field(default=None, repr=False)
+    """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
+    steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    overall: RecordingLaw | None = field(default=None, repr=False)
+    """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
     @property
     def deviation(self) -> np.ndarray:
@@ -74,6 +88,11 @@ class Explanation:
     def variation(self) -> np.ndarray:
         """(H - 1,) total variation |theta_{h+1} - theta_h|_1 between consecutive witnesses, over all parameters."""
         return np.asarray(np.abs(np.diff(self.parameters, axis=0)).sum((1, 2)))
+
+    @property
+    def spectral_radius(self) -> np.ndarray:
+        """(H,) of each step's law; above 1 it is unstable: its own forecast would run away."""
+        return spectral_radius(self.parameters)
 
     @property
     def standardized(self) -> np.ndarray:
@@ -106,7 +125,7 @@ class Explanation:
         members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
             center=place,
-            place=f"step {place + 1}",
+            place=f"step {place + 1}{self._unstable(place)}",
             size=len(members),
             rmse=float(self.fit[place]),
             digits=self._digits,
@@ -115,6 +134,11 @@ class Explanation:
             coefficients=torch.from_numpy(self.parameters[place, 1:]),
             intercept=torch.from_numpy(self.parameters[place, 0]),
         )
+
+    def _unstable(self, place: int) -> str:
+        """A word of warning beside the law of a step, if it needs one."""
+        radius = float(self.spectral_radius[place])
+        return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
 
     @property
     def _digits(self) -> int:
@@ -156,6 +180,10 @@ class Explanation:
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
+        if self.overall is not None:
+            whole = ["all", "", "", "", *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
+            lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
+            lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
             lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
         return "\n".join(lines)
@@ -176,46 +204,77 @@ class Explanation:
             for name, gap, move in zip(self.channels, gaps, moves, strict=True)
         ]
         more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
-        text = "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
+        first = self.held_out()
+        text = f"{first}\n" if first else ""
+        text += "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
         text += ", ".join(parts[:_CHANNELS]) + more
         text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
-        return f"{text}\n{self.trust()}"
+        return f"{text}\n{self.stability()}\n{self.trust()}"
+
+    def held_out(self) -> str:
+        """How much the laws explain at steps that they were not fitted to, in one line; empty if not known."""
+        if self.explained is None or not np.isfinite(self.explained).any():
+            return ""
+        share = float(np.nanmean(self.explained))
+        text = f"held-out variance explained {share:.0%} along this forecast"
+        return f"{text}: {NOTHING}" if share < NEAR_ZERO else text
+
+    def stability(self) -> str:
+        """Whether the laws are stable, in one line."""
+        radii = self.spectral_radius
+        text = f"spectral radius of the laws {np.median(radii):.3g} (median over the steps)"
+        places = [str(step + 1) for step in np.flatnonzero(radii > 1)]
+        if not places:
+            return text
+        which = ", ".join(places[:_STEPS]) + (", ..." if len(places) > _STEPS else "")
+        return f"{text}; unstable (above 1) at {len(places)} of {len(radii)} steps: {which}"
 
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
         if self.bound is None:
-            return unknown(self.level, self.calibrated)
-        typical = np.median(self.bound, axis=0)
-        values = ", ".join(f"{name} {value:.3g}" for name, value in zip(self.channels, typical, strict=True))
+            return self.why_not or unknown(self.level, self.calibrated)
+        named = list(zip(self.channels, typical(self.bound), strict=True))
+        values = ", ".join(f"{name} {value:.3g}" for name, value in named if np.isfinite(value))
+        rest = ", ".join(name for name, value in named if not np.isfinite(value))
         return (
             f"with {percent(self.level)} confidence the law of a step is within {values} of the network at a further "
             f"position within its radius (median over the steps; calibrated on {self.calibrated} held-out sequences)"
-        )
+        ) + (f"; not known for {rest}" if rest else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
+        arrays = {name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS}
+        if self.bound is not None:  # what is not known is nothing, not a number
+            arrays["bound"] = np.where(np.isnan(self.bound), np.array(None), self.bound).tolist()
         return {
             "channels": list(self.channels),
             "order": self.order,
             "radius": self.radius,
             "names": self.names,
-            **{name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS},
+            **arrays,
             "level": self.level,
             "calibrated": self.calibrated,
+            "why_not": self.why_not,
+            "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
+            "spectral_radius": self.spectral_radius.tolist(),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Explanation:
         """What `to_dict` gave, also after a way through JSON."""
         arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
+        if arrays["bound"] is not None:
+            arrays["bound"] = arrays["bound"].astype(np.float64)
         return cls(
             channels=tuple(content["channels"]),
             order=content["order"],
             radius=content["radius"],
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
+            why_not=content.get("why_not"),
+            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
 
@@ -226,16 +285,20 @@ class Explanation:
     def to_csv(self, path: str | Path) -> None:
         """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", "channel", "forecast", "sd", "witness", "deviation", "bound", *self.names])
+        csv.writer(text, lineterminator="\n").writerows(self.rows())
+        Path(path).write_text(text.getvalue())
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The same as a line of names and the rows."""
+        radii = self.spectral_radius.tolist()
+        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
                 numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
-                bound = "" if self.bound is None else float(self.bound[h, k])
+                bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                writer.writerow([h + 1, name, *(float(v) for v in numbers), bound, *parameters])
-        Path(path).write_text(text.getvalue())
+                yield [h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -12,7 +12,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.series.recordings import Recordings, columns_of, default_names, names_of, tables_of
+from pellucid.series.gathering import gather, treatment
+from pellucid.series.recordings import Recordings, columns_of, default_names, names_of, refuse_twice, tables_of
+from pellucid.series.stamps import is_stamp
+from pellucid.series.tables import Table, from_arrow, is_number
 
 _TABLES = (".parquet", ".pq")
 _ARRAYS = (".npz", ".npy")
@@ -23,11 +26,20 @@ def read(
     path: str | Path,
     *,
     channels: str | Sequence[str] | None = None,
+    drop: str | Iterable[str] | None = None,
+    by: str | None = None,
+    pivot: str | None = None,
+    fill: str | None = None,
+    gaps: str = "split",
     pattern: str = "*",
     header: bool | None = None,
     decimal: str = ".",
 ) -> Recordings:
     """Recordings from a file, or from a folder with one recording per file, in the order of their names.
+
+    Columns that rise or repeat like a clock, and stamps such as "2024-05-01 12:30", are times and no channels: they
+    are left out, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
+    in `Recordings.ignored` and `Recordings.notes`.
 
     Parameters
     ----------
@@ -35,7 +47,15 @@ def read(
         Parquet (.parquet), or NumPy's .npy and .npz. An .npz holds an array `x`, or one array of any name:
         (T, c), or (S, T, c) for S recordings; optionally `channels`, the names of the c channels, and `names`,
         those of the S recordings.
-    channels : the columns to use, by default all of them; name them to leave out a column of times or labels.
+    channels : the columns to use, by default all columns of numbers that are no times.
+    drop : columns to leave out.
+    by : a column that tells units apart, each of which is a recording of its own; by default a column called unit,
+        id or the like, if time starts anew where it changes.
+    pivot : a column that names the channel of each row, for tables with one row per sensor and time.
+    fill : what is done about blanks: "linear" fills up to five in a row by straight lines, "previous" with the value
+        before, and cuts the recording where there are more; "split" cuts it at each; None refuses them. The first two
+        also fill up to five rows that are missing in time.
+    gaps : where time jumps, "split" cuts the recording, so that nothing is learned across a gap; "ignore" does not.
     pattern : which files of a folder to read, as in "*.csv".
     header : whether the first line of text holds names; by default it does if none of its cells is a number.
     decimal : the decimal sign of text files, "." or ",".
@@ -45,57 +65,51 @@ def read(
         raise InputError(f"The data must be a file or a folder. Got {path}, which does not exist; correct the path.")
     if decimal not in (".", ","):
         raise InputError(f'`decimal` must be "." or ",". Got {decimal!r}.')
+    asked = treatment(drop, by, pivot, fill, gaps)
     files = [path] if path.is_file() else sorted(p for p in path.glob(pattern) if p.is_file() and p.name[0] != ".")
     if not files:
         raise InputError(f"The folder must hold files that match {pattern!r}. Got none in {path}; change `pattern`.")
     wanted = None if channels is None else names_of(channels)
-    values: list[np.ndarray] = []
-    sources: list[str] = []
-    names: list[str] | None = None
+    tables: list[Table] = []
     for file in files:
         try:
-            tables, origins, found = _read_file(file, wanted, header, decimal)
+            own = _read_file(file, header, decimal)
+            for table in own:
+                refuse_twice([n for n in table.names if n in wanted] if wanted else table.names, file.name)
+                columns_of([] if pivot else wanted or [], table.names, file.name)
+                for name in [] if pivot else wanted or []:
+                    if name not in table.numeric:
+                        raise table.refuse(name)
         except InputError as error:
             if len(files) == 1:
                 raise
             raise InputError(f"{error} If {file.name} is no recording, leave it out with `pattern=`.") from None
-        if names is not None and found != names:
-            raise InputError(
-                f"All files of a folder must have the same columns. Got {', '.join(found)} in {file.name} after "
-                f"{', '.join(names)} in {files[0].name}; choose the common ones with `channels`, or the files with "
-                "`pattern`."
-            )
-        names = found
-        values += tables
-        sources += origins
-    return Recordings(values=tuple(values), channels=tuple(names or ()), sources=tuple(sources))
+        tables += own
+    return gather(tables, wanted, asked)
 
 
-def _read_file(
-    file: Path, wanted: list[str] | None, header: bool | None, decimal: str
-) -> tuple[list[np.ndarray], list[str], list[str]]:
-    """The recordings of one file, where each comes from, and the names of their channels."""
+def _read_file(file: Path, header: bool | None, decimal: str) -> list[Table]:
+    """The tables of one file."""
     if file.suffix in _ARRAYS:
-        return _read_arrays(file, wanted)
-    table, first_row = _read_parquet(file) if file.suffix in _TABLES else _read_text(file, header, decimal)
-    names = [str(name) for name in table.column_names]
-    columns = list(range(len(names))) if wanted is None else columns_of(wanted, names, file.name)
-    values = [numbers_of(table.column(i), names[i], file.name, first_row) for i in columns]
-    return [np.stack(values, axis=1)], [file.name], [names[i] for i in columns]
+        return _read_arrays(file)
+    if file.suffix in _TABLES:
+        return [from_arrow(_read_parquet(file), file.name, first_row=1)]
+    table, first_row, named = _read_text(file, header, decimal)
+    return [from_arrow(table, file.name, first_row=first_row, named=named)]
 
 
-def _read_parquet(file: Path) -> tuple[Any, int]:
+def _read_parquet(file: Path) -> Any:
     from pyarrow import ArrowException, parquet
 
     try:
-        return parquet.read_table(file), 1
+        return parquet.read_table(file)
     except ArrowException as error:
         raise InputError(f"{file.name} must be a Parquet file. Got one that cannot be read: {error}.") from None
 
 
-def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]:
-    """A table of a text file, and the line of its first row."""
-    from pyarrow import ArrowException, BufferReader
+def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int, bool]:
+    """A table of a text file, the line of its first row, and whether there was a line of names."""
+    from pyarrow import ArrowException, BufferReader, string
     from pyarrow import csv as arrow
 
     head = _head(file, decimal)
@@ -105,13 +119,22 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]
         raise InputError(f"{file.name} must have rows of numbers. Got a line of names only; add the rows.")
     if head.separator == " ":
         body = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", body))
-    try:
-        table = arrow.read_csv(
+
+    def parse(types: dict[str, Any]) -> Any:
+        return arrow.read_csv(
             BufferReader(body.encode()),
             arrow.ReadOptions(column_names=names or default_names(len(head.cells)), use_threads=False),
             arrow.ParseOptions(delimiter="\t" if head.separator == " " else head.separator, ignore_empty_lines=False),
-            arrow.ConvertOptions(decimal_point=decimal, strings_can_be_null=True, null_values=_null_values()),
+            arrow.ConvertOptions(
+                decimal_point=decimal, strings_can_be_null=True, null_values=_null_values(), column_types=types
+            ),
         )
+
+    try:
+        table = parse({})
+        if "0x" in body or "0X" in body:  # Arrow takes 0x10 for 16
+            texts = parse(dict.fromkeys(table.column_names, string()))
+            table = parse({name: string() for name in texts.column_names if _hexadecimal(texts.column(name))})
     except ArrowException as error:
         ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         got = f"a file that cannot be read: {error}"
@@ -119,7 +142,7 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int]
             row, expected, cells = map(int, ragged.groups())
             got = f"{cells} instead of {expected} in row {row + head.line + bool(names) - 1}; mend that row"
         raise InputError(f"{file.name} must have the same number of cells in every row. Got {got}.") from None
-    return table, head.line + bool(names)
+    return table, head.line + bool(names), bool(names)
 
 
 class _Head(NamedTuple):
@@ -176,7 +199,10 @@ def _names(head: _Head, source: str, header: bool | None, decimal: str) -> list[
     """The names of the first line; None if it holds numbers."""
     if header is False:
         return None
-    kinds = ["missing" if c.lower() in _MISSING else "number" if _is_number(c, decimal) else "name" for c in head.cells]
+    kinds = [
+        "missing" if c.lower() in _MISSING else "number" if is_number(c, decimal) or is_stamp(c) else "name"
+        for c in head.cells
+    ]
     if header is None and "name" not in kinds:
         count = len(head.cells)
         if count > 1 and head.cells == [str(i) for i in range(count)]:
@@ -202,45 +228,12 @@ def _null_values() -> list[str]:
     return sorted({form for name in _MISSING for form in (name, name.upper(), name.capitalize())} | {"NaN", "#N/A"})
 
 
-def _is_number(cell: str, decimal: str = ".") -> bool:
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
+def _hexadecimal(column: Any) -> bool:
+    """Whether a column of texts has a hexadecimal number in it."""
+    return any(re.fullmatch(r"\s*[+-]?0[xX][0-9a-fA-F]+\s*", cell) for cell in column.to_pylist() if cell)
 
 
-def numbers_of(column: Any, name: str, source: str, first_row: int) -> np.ndarray:
-    """A column of an Arrow table as finite numbers; whatever is none is named with its row."""
-    from pyarrow import types
-
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(
-            f"Recordings must have no missing values. Got an empty cell in {source}, column {name!r}, row "
-            f"{row + first_row} ({column.null_count} such in all); fill the gap, or split the recording there."
-        )
-    if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
-        values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise InputError(
-                f"Recordings must have no missing or infinite values. Got {values[bad[0]]} in {source}, column "
-                f"{name!r}, row {bad[0] + first_row}; fill the gap, or split the recording there."
-            )
-        return values
-    cells = [str(cell) for cell in column.to_pylist()]
-    row = next((i for i, cell in enumerate(cells) if not _is_number(cell)), 0)
-    cure = (
-        " Numbers with a decimal comma are read with `decimal=','`." if re.fullmatch(r"-?\d+,\d+", cells[row]) else ""
-    )
-    raise InputError(
-        f"Every cell must be a number. Got {cells[row]!r} in {source}, column {name!r}, row {row + first_row}; correct "
-        f"it, or leave that column out with `channels=`.{cure}"
-    )
-
-
-def _read_arrays(file: Path, wanted: list[str] | None) -> tuple[list[np.ndarray], list[str], list[str]]:
+def _read_arrays(file: Path) -> list[Table]:
     try:
         with file.open("rb") as stream:  # closed whatever happens
             content = np.load(stream, allow_pickle=False)
@@ -262,12 +255,23 @@ def _read_arrays(file: Path, wanted: list[str] | None) -> tuple[list[np.ndarray]
     array = entries[name]
     tables, sources = tables_of(array)
     own = [str(label) for label in np.ravel(entries.get("names", []))]
-    labels = [f"{file.name}: {label}" for label in (own if len(own) == len(tables) else sources)]
+    labels = own if len(own) == len(tables) else sources
     named = entries.get("channels")
     names = default_names(array.shape[-1]) if named is None else [str(label) for label in np.ravel(named)]
     if len(names) != array.shape[-1]:
         raise InputError(
             f"`channels` of {file.name} must name the {array.shape[-1]} channels of `x`. Got {len(names)} names."
         )
-    columns = list(range(len(names))) if wanted is None else columns_of(wanted, names, file.name)
-    return [t[:, columns] for t in tables], labels if len(tables) > 1 else [file.name], [names[i] for i in columns]
+    return [
+        Table(
+            file=file.name,
+            names=tuple(names),
+            numeric=tuple(names),
+            values=table,
+            rows=range(1, len(table) + 1),
+            named=named is not None,
+            unit=label if len(tables) > 1 else "",
+            blank="nan",
+        )
+        for table, label in zip(tables, labels, strict=True)
+    ]

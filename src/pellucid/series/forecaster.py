@@ -15,17 +15,23 @@ from torch import Tensor
 from pellucid import _checks, storage
 from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, SymmetricGame
+from pellucid.series import choosing
+from pellucid.series.choosing import Laws
 from pellucid.series.explanation import Explanation
+from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
-from pellucid.series.recordings import Recordings, array_of, names_of, recordings
+from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
+from pellucid.series.recordings import Recordings, array_of, names_of, recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import Scores, measure
 from pellucid.series.witnessing import Witnessing
-from pellucid.trust import LEVEL, Calibration, HeldOut, check_level
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, stated, unknown
 
 GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
 # Sequences that pass through the network at once where nothing is learned.
 _BATCH = 512
+# Settings that are chosen where they are not given.
+_CHOICES = ("order", "radius", "ridge", "linear")
 
 
 class Forecast(NamedTuple):
@@ -59,9 +65,10 @@ class Forecaster:
     ----------
     channels : names of the channels to use, in order; or just their number; by default all that the data have.
     context, horizon : observe so many values, forecast so many.
-    order : past values that a witness reads, the present one included.
-    radius : steps to either side over which a witness is fitted; 2 radius + 1 should exceed its order c + 1
-        coefficients per channel.
+    order : past values that a witness reads, the present one included; by default chosen in `fit`, like the next two,
+        by leave-one-out.
+    radius : steps to either side over which a witness is fitted. There should be 1.5 steps for each of its order c + 1
+        coefficients per channel: fewer are refused, unless the ridge bears a part of them.
     ridge : of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor
         for moving less.
     game : "symmetric", "asymmetric" or None.
@@ -71,6 +78,8 @@ class Forecaster:
         same for all data (the default); or in the units of the data, as in the paper. What is reported is in
         the units of the data either way.
     width, kernel : of the network.
+    linear : past values that the network's linear path reads, with which it begins as the best linear law; by default
+        chosen in `fit` by cross-validation, up to the context; 0 is a network without such a path, as in the paper.
     epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at
         `learning_rate`.
     stride : from the start of one training sequence to that of the next; by default the horizon, so that every
@@ -83,7 +92,9 @@ class Forecaster:
     channels_ : names of the channels.
     network_ : the trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
     scaling_ : mean and standard deviation of each channel in the training data.
+    order_, radius_, ridge_, linear_ : what was given, or chosen.
     history_ : one record of losses per epoch.
+    kept_ : the epoch whose network was kept, the best one on the validation data; 0 is the linear law that it began as.
     calibrations_ : how far laws can be trusted along generated and along real values, learned from data held out; see
         `calibrate`.
 
@@ -99,14 +110,15 @@ class Forecaster:
     channels: int | str | Sequence[str] | None = None
     context: int = 80
     horizon: int = 20
-    order: int = 2
-    radius: int = 9
+    order: int | None = None
+    radius: int | None = None
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
     weight: float = 1.0
-    ridge: float = 0.01
+    ridge: float | None = None
     scale: bool = True
     width: int = 128
     kernel: int = 9
+    linear: int | None = None
     epochs: int = 20
     stride: int | None = None
     batch_size: int = 128
@@ -117,7 +129,12 @@ class Forecaster:
     channels_: tuple[str, ...] = field(init=False, repr=False)
     network_: Network = field(init=False, repr=False)
     scaling_: Scaling = field(init=False, repr=False)
+    order_: int = field(init=False, repr=False)
+    radius_: int = field(init=False, repr=False)
+    ridge_: float = field(init=False, repr=False)
+    linear_: int = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
+    kept_: int = field(init=False, repr=False)
     calibrations_: dict[str, Calibration] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -135,13 +152,16 @@ class Forecaster:
         if self.stride is not None:
             self.stride = _checks.whole(self.stride, 1, "stride")
         self.horizon = _checks.whole(self.horizon, 2, "horizon")
-        for name in ("order", "width", "kernel", "epochs", "batch_size", "patience"):
+        for name in ("width", "kernel", "epochs", "batch_size", "patience"):
             setattr(self, name, _checks.whole(getattr(self, name), 1, name))
-        self.radius = _checks.whole(self.radius, 1, "radius")
+        for name, least in (("order", 1), ("radius", 1), ("linear", 0)):
+            if getattr(self, name) is not None:
+                setattr(self, name, _checks.whole(getattr(self, name), least, name))
         self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
-        self.context = _checks.whole(self.context, self.order, "context")
+        self.context = _checks.whole(self.context, max(self.order or 1, self.linear or 1), "context")
         for name, low in (("weight", 0), ("ridge", 0), ("learning_rate", 1e-9)):
-            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "Forecaster"))
+            if name != "ridge" or self.ridge is not None:
+                setattr(self, name, _checks.at_least(getattr(self, name), low, name, "Forecaster"))
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -172,7 +192,7 @@ class Forecaster:
         from pellucid import training
 
         length, stride = self.context + self.horizon, self.stride or self.horizon
-        source = recordings(data, self.channels)
+        source = recordings_with_warnings(data, self.channels)
         source.require_variation()
         learned, watched = source, None
         if not isinstance(validation, int | float):
@@ -187,10 +207,12 @@ class Forecaster:
         model.channels_ = source.channels
         rows = np.concatenate(learned.values)
         model.scaling_ = Scaling.of(rows)
-        model.network_ = model._new_network()
         z = model.scaling_.standardize(rows)
         firsts = torch.tensor(_places(learned, length, stride))
+        law, _ = model._settle(learned, z)
+        model.network_ = model._new_network(law)
         held = None if watched is None else model.scaling_.standardize(watched.sequences(length))
+        beginning = None if held is None or law is None else model._beginning(held)
         watching = None
         if held is not None:
             watching = training.Batches(lambda chosen, _: held[chosen], len(held), size=_BATCH, seed=None)
@@ -200,7 +222,7 @@ class Forecaster:
             size=self.batch_size,
             seed=self.seed,
         )
-        self.history_ = training.train(
+        history = training.train(
             model.network_,
             model._loss,
             batches,
@@ -208,20 +230,82 @@ class Forecaster:
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
-            identity={"data": _digest(z, held), **self.settings(), "scaling": model.scaling_.to_dict()},
+            identity={
+                "data": _digest(z, held),
+                **self.settings(),
+                "scaling": model.scaling_.to_dict(),
+                "chosen": model._choices(),
+            },
             folder=None if folder is None else Path(folder),
             resume=resume,
             progress=progress,
             device=device,
         )
+        losses = [record["validation_loss"] for record in history if "validation_loss" in record]
+        model.kept_ = 1 + int(np.argmin(losses)) if losses else len(history)
+        if beginning is not None and not min(losses) < beginning:  # nothing was learned beyond the law
+            model.network_, model.kept_ = model._new_network(law).eval(), 0
         self.channels_, self.scaling_, self.network_ = model.channels_, model.scaling_, model.network_
+        for name in _CHOICES:
+            setattr(self, f"{name}_", getattr(model, f"{name}_"))
+        self.history_, self.kept_ = history, model.kept_
         self.calibrations_ = {}
         return self if watched is None else self.calibrate(watched)
 
-    def _new_network(self) -> Network:
+    def settled(self, data: Any) -> tuple[Forecaster, list[str]]:
+        """The same forecaster with order, radius, ridge and linear path decided as `fit` would decide on these data.
+
+        Returns
+        -------
+        The untrained forecaster, and a sentence on each choice.
+        """
+        source = recordings(data, self.channels)
+        source.require_variation()
+        model = replace(self)
+        rows = np.concatenate(source.values)
+        model.scaling_ = Scaling.of(rows)
+        law, laws = model._settle(source, model.scaling_.standardize(rows))
+        sentences = [laws.described(self.horizon, len(source.channels))] if laws.explained is not None else []
+        if law is not None:
+            chosen = "chosen by cross-validation" if self.linear is None else "as you say"
+            sentences.append(f"network: begins as one linear law of the last {law.lags} values ({chosen})")
+        return replace(self, **model._choices()), sentences
+
+    def _settle(self, learned: Recordings, z: Tensor) -> tuple[LinearLaw | None, Laws]:
+        """Choose what was left open on the data that are learned from, z (T, c) if standardized."""
+        ends = np.cumsum([len(table) for table in learned.values])[:-1]
+        unit = 1.0 if self.scale else float(np.square(self.scaling_.scale).mean())
+        law, laws = choosing.settle(
+            np.split(z.numpy(), ends),
+            self.context,
+            self.horizon,
+            order=self.order,
+            radius=self.radius,
+            ridge=None if self.ridge is None else self.ridge / unit,
+            linear=self.linear,
+        )
+        self.order_, self.radius_ = laws.order, laws.radius
+        self.ridge_ = laws.ridge * unit if self.ridge is None else self.ridge
+        self.linear_ = 0 if law is None else law.lags
+        return law, laws
+
+    def _choices(self) -> dict[str, Any]:
+        """What was given or chosen, by the names of the settings."""
+        return {name: getattr(self, f"{name}_") for name in _CHOICES}
+
+    @torch.no_grad()
+    def _beginning(self, held: Tensor) -> float:
+        """The loss of the network as it is on validation sequences."""
+        losses = [len(part) * float(self._loss(part)["loss"]) for part in held.split(_BATCH)]
+        return sum(losses) / len(held)
+
+    def _new_network(self, law: LinearLaw | None = None) -> Network:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            return Network(len(self.channels_), width=self.width, kernel=self.kernel)
+            network = Network(len(self.channels_), width=self.width, kernel=self.kernel, lags=self.linear_)
+        if law is not None:
+            network.start_at(*(torch.from_numpy(part) for part in (law.weights, law.offset, law.covariance)))
+        return network
 
     def _loss(self, batch: Tensor) -> Mapping[str, Tensor]:
         """The terms of a batch's loss: (B, context + horizon, c) standardized -> scalars."""
@@ -239,9 +323,9 @@ class Forecaster:
             scaling=self.scaling_,
             scale=self.scale,
             horizon=self.horizon,
-            order=self.order,
-            radius=self.radius,
-            ridge=self.ridge,
+            order=self.order_,
+            radius=self.radius_,
+            ridge=self.ridge_,
         )
 
     # -- use ---------------------------------------------------------------------------------------------------
@@ -295,15 +379,20 @@ class Forecaster:
         theta = self._witnessing.parameters(trace.witnesses)
         lags = self.scaling_.values(trace.features)[0]
         calibration = self.calibrations_.get("forced" if forced else "generated")
+        saturated = trace.witnesses.saturated().numpy()
+        small = (trace.witnesses.hoods.sizes < FEWEST).numpy()
         bound = None
-        if calibration is not None and calibration.knows(level):
-            bound = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+        if calibration is not None:
+            found = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
+            bound = stated(np.where((saturated | small)[:, None], np.inf, found))
+        calibrated = 0 if calibration is None else len(calibration)
+        full = bool(saturated[~small].all()) and not small.all()
         return Explanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
             scale=self.scaling_.scale,
-            order=self.order,
-            radius=self.radius,
+            order=self.order_,
+            radius=self.radius_,
             context=values,
             mean=mean[0],
             covariance=covariance[0],
@@ -313,8 +402,20 @@ class Forecaster:
             actual=actual,
             level=check_level(level),
             bound=bound,
-            calibrated=0 if calibration is None else len(calibration),
+            calibrated=calibrated,
+            why_not=None if bound is not None else unknown(level, calibrated, saturated=full),
+            explained=self._witnessing.explained(trace.witnesses),
         )
+
+    def law_of(self, data: Any) -> RecordingLaw:
+        """One autoregressive law of the same order for recordings as a whole: of all one-step predictions along them.
+
+        Pass it to `dataclasses.replace(explanation, overall=...)` to see it beside the local laws.
+        """
+        _checks.fitted(self)
+        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon, stride=self.horizon)
+        chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
+        return law_along(self.network_, self._witnessing, self._pieces(sequences[chosen]))
 
     def calibrate(self, data: Any) -> Forecaster:
         """Learn from recordings that were not learned from how far laws can be trusted; see `pellucid.calibrate`.
@@ -410,7 +511,9 @@ class Forecaster:
             "settings": self.settings(),
             "channels": list(self.channels_),
             **self.scaling_.to_dict(),
+            "chosen": self._choices(),
             "history": self.history_,
+            "kept": self.kept_,
             "calibrations": {name: calibration.to_dict() for name, calibration in self.calibrations_.items()},
         }
         storage.save(Path(folder), "forecaster", content, {"network": self.network_.state_dict()})
@@ -420,10 +523,14 @@ class Forecaster:
         """Read what `save` wrote. Nothing in the folder can run code."""
         content, weights = storage.load(Path(folder), "forecaster", ("network",))
         with storage.as_saved(Path(folder)):
-            model = cls(**content["settings"])
+            # Models saved by earlier versions have the network of the paper, and no choices.
+            model = cls(**{"linear": 0, **content["settings"]})
+            chosen = content.get("chosen") or model.settings()
+            model.order_, model.radius_, model.ridge_, model.linear_ = (chosen[name] for name in _CHOICES)
             model.channels_ = tuple(str(name) for name in content["channels"])
             model.scaling_ = Scaling.from_dict(content, len(model.channels_))
             model.history_ = content["history"]
+            model.kept_ = int(content.get("kept", len(model.history_)))
             known = content.get("calibrations", {})  # models saved by earlier versions have none
             model.calibrations_ = {str(name): Calibration.from_dict(value) for name, value in known.items()}
             model.network_ = model._new_network()

@@ -1,4 +1,4 @@
-"""The predictor of the bearing study: one convolution, one LSTM, two dense layers, a Gaussian at every position."""
+"""The predictor: convolution, LSTM and two dense layers, a linear path beside them, a Gaussian at every position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 State: TypeAlias = tuple[Tensor, tuple[Tensor, Tensor] | None]
-"""What must be remembered to go on: the convolution's last inputs, and the LSTM's state."""
+"""What must be remembered to go on: the last values that convolution and linear path read, and the LSTM's state."""
 
 
 class Gaussian(NamedTuple):
@@ -34,25 +34,58 @@ class Network(nn.Module):
     """p(x_{i+1} | x_1..x_i) = N(mu_i, L_i L_i') for every position i of a multi-channel sequence.
 
     The outputs at position i depend on x_1..x_i only. They are c + c(c+1)/2 numbers: the mean, and a lower
-    triangular matrix whose diagonal passes through a softplus.
+    triangular matrix whose diagonal passes through a softplus. With a linear path the mean is
+
+        mu_i = A [x_i, ..., x_{i-lags+1}] + b + recurrent part,
+
+    so that a network that was told a law (`start_at`) begins as that law and has only the rest to learn. A is the law
+    plus what is learned divided by sqrt(lags c): so many weights, each moved by the optimiser's step, would otherwise
+    carry the network away from the law faster than it learns anything.
 
     Parameters
     ----------
     channels : the number c of channels.
     width : of all hidden layers.
     kernel : positions that the causal convolution sees.
+    lags : values that the linear path reads, the present one included; 0 is no such path, as in the paper.
     """
 
     lower: Tensor
+    law: Tensor
 
-    def __init__(self, channels: int, *, width: int = 128, kernel: int = 9) -> None:
+    def __init__(self, channels: int, *, width: int = 128, kernel: int = 9, lags: int = 0) -> None:
         super().__init__()
-        self.channels, self.kernel = channels, kernel
+        self.channels, self.kernel, self.lags = channels, kernel, lags
         self.convolution = nn.Conv1d(channels, width, kernel)
         self.recurrence = nn.LSTM(width, width, batch_first=True)
         self.hidden = nn.Linear(width, width)
         self.output = nn.Linear(width, channels + channels * (channels + 1) // 2)
+        if lags:
+            self.linear = nn.Linear(lags * channels, channels)
+            nn.init.zeros_(self.linear.weight)
+            self.register_buffer("law", torch.zeros_like(self.linear.weight))
         self.register_buffer("lower", torch.tril_indices(channels, channels), persistent=False)
+
+    @torch.no_grad()
+    def start_at(self, weights: Tensor, offset: Tensor, covariance: Tensor) -> None:
+        """Begin as a linear law with Gaussian errors: the recurrent part says nothing yet.
+
+        Parameters
+        ----------
+        weights : (lags c, c) from the present values of all channels, then those before, to the next ones.
+        offset : (c,).
+        covariance : (c, c) of the errors.
+        """
+        self.law.copy_(weights.T)
+        self.linear.weight.zero_()
+        self.linear.bias.copy_(offset)
+        factor = torch.linalg.cholesky(covariance)
+        row, column = self.lower
+        entries = factor[row, column]
+        inverse = torch.log(torch.expm1(entries.clamp(min=1e-6)))  # of the softplus
+        self.output.weight.zero_()
+        self.output.bias.zero_()
+        self.output.bias[self.channels :] = torch.where(row == column, inverse, entries).to(self.output.bias)
 
     def forward(self, x: Tensor, *, last: int | None = None, state: State | None = None) -> tuple[Gaussian, State]:
         """Distributions of the next value after each position.
@@ -64,20 +97,30 @@ class Network(nn.Module):
         state : what the call on the preceding observations returned.
         """
         # Zeros stand for what came before the sequence.
-        past, memory = state if state is not None else (x.new_zeros(len(x), self.kernel - 1, self.channels), None)
+        before = max(self.kernel, self.lags) - 1
+        past, memory = state if state is not None else (x.new_zeros(len(x), before, self.channels), None)
         x = torch.cat([past, x], dim=1)
-        features = functional.relu(self.convolution(x.mT)).mT  # (B, T, width)
+        features = functional.relu(self.convolution(x[:, before - self.kernel + 1 :].mT)).mT  # (B, T, width)
         features, memory = self.recurrence(features, memory)
         if last is not None:
             features = features[:, -last:]
         outputs = self.output(functional.relu(self.hidden(features)))
-        return self._gaussian(outputs), (x[:, x.shape[1] - self.kernel + 1 :], memory)
-
-    def _gaussian(self, outputs: Tensor) -> Gaussian:
-        """(B, T, c + c(c+1)/2) -> mean and factor."""
         mean, entries = outputs.split([self.channels, outputs.shape[-1] - self.channels], dim=-1)
+        if self.lags:
+            mean = mean + self._linear(x, mean.shape[1])
+        return self._gaussian(mean, entries), (x[:, x.shape[1] - before :], memory)
+
+    def _linear(self, x: Tensor, positions: int) -> Tensor:
+        """(B, positions, c): what the linear path says at the last positions of x (B, T, c)."""
+        weight = self.law + self.linear.weight / self.law.shape[1] ** 0.5
+        kernel = weight.reshape(self.channels, self.lags, self.channels).flip(1)  # lags in order of time
+        seen = x[:, x.shape[1] - positions - self.lags + 1 :]
+        return functional.conv1d(seen.mT, kernel.mT, self.linear.bias).mT
+
+    def _gaussian(self, mean: Tensor, entries: Tensor) -> Gaussian:
+        """Means (B, T, c), and c(c+1)/2 entries of each factor."""
         row, column = self.lower
-        factor = outputs.new_zeros(*mean.shape, self.channels)
+        factor = entries.new_zeros(*mean.shape, self.channels)
         factor[..., row, column] = torch.where(row == column, functional.softplus(entries), entries)
         return Gaussian(mean, factor)
 

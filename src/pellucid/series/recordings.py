@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from torch import Tensor
 
 from pellucid import _checks
 from pellucid.errors import InputError
+from pellucid.tables import LARGEST
+
+if TYPE_CHECKING:
+    from pellucid.series.gathering import Treatment
+
+
+class Origin(NamedTuple):
+    """Where a recording is from."""
+
+    file: str
+    unit: str = ""
+    """Which of several in the file; "" if there is one."""
+    row: int = 0
+    """The place of its first row, from 0: not 0 if it is a piece of what was cut."""
+
+    @property
+    def label(self) -> str:
+        """The recording that it is, or was a piece of."""
+        return f"{self.file}: {self.unit}" if self.unit else self.file
 
 
 @final
@@ -27,11 +48,19 @@ class Recordings:
     channels: tuple[str, ...]
     sources: tuple[str, ...]
     """Where each recording comes from: a file name, or a place in a list. Errors name it."""
+    ignored: tuple[tuple[str, str], ...] = ()
+    """Columns that were left out, and why: they rise or repeat like a clock, or name units."""
+    notes: tuple[str, ...] = ()
+    """What else was decided when these were read: where they were cut, what was filled."""
+    origins: tuple[Origin, ...] = ()
+    """The same as `sources`, in parts: pieces of one recording have the same file and unit."""
 
     def __post_init__(self) -> None:
+        if not self.origins:
+            object.__setattr__(self, "origins", tuple(Origin(source) for source in self.sources))
         if not self.values or not self.channels:
             raise InputError("There must be at least one recording with at least one channel. Got none; pass some.")
-        _refuse_twice(self.channels, "the recordings")
+        refuse_twice(self.channels, "the recordings")
         for table, source in zip(self.values, self.sources, strict=True):
             if table.shape[1] != len(self.channels):
                 raise InputError(
@@ -48,6 +77,14 @@ class Recordings:
                     f"column {self.channels[column]!r}, row {row + 1} ({len(bad)} such in all); fill the gap, or "
                     "split the recording there."
                 )
+            large = np.argwhere(np.abs(table) > LARGEST)
+            if len(large):
+                row, column = large[0]
+                raise InputError(
+                    f"Recordings must have no values beyond {LARGEST:g}. Got {table[row, column]:g} in {source}, "
+                    f"column {self.channels[column]!r}, row {row + 1} ({len(large)} such in all); mend it, or use "
+                    "another unit."
+                )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -55,11 +92,25 @@ class Recordings:
     def __getitem__(self, which: int | slice) -> Recordings:
         """One recording, or several of them."""
         part = which if isinstance(which, slice) else slice(which, which + 1 or None)
-        return Recordings(values=self.values[part], channels=self.channels, sources=self.sources[part])
+        return replace(self, values=self.values[part], sources=self.sources[part], origins=self.origins[part])
 
     def __repr__(self) -> str:
         rows = sum(len(table) for table in self.values)
-        return f"Recordings({len(self)} of {', '.join(self.channels)}; {rows} rows)"
+        without = f", without {', '.join(name for name, _ in self.ignored)}" if self.ignored else ""
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"Recordings({len(self)} of {', '.join(self.channels)}{without}; {rows} rows{notes})"
+
+    def decisions(self) -> list[str]:
+        """What was left out and what was done when these were read, a sentence each."""
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.ignored:
+            reasons.setdefault(reason, []).append(name)
+        result = []
+        for reason, (name, *others) in reasons.items():
+            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
+            cure = "" if reason.startswith("holds") else "; keep with `channels=`"  # text can be no channel
+            result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
+        return [*result, *self.notes]
 
     def require_variation(self) -> None:
         """Refuse a channel that has one value throughout: there is nothing to learn, and no unit to measure in."""
@@ -76,23 +127,37 @@ class Recordings:
         """The same recordings with these channels only, in this order."""
         names = names_of(channels)
         columns = columns_of(names, self.channels, self.sources[0])
-        return Recordings(
-            values=tuple(table[:, columns] for table in self.values), channels=tuple(names), sources=self.sources
-        )
+        return replace(self, values=tuple(table[:, columns] for table in self.values), channels=tuple(names))
+
+    def ends(self) -> list[int]:
+        """The places of the last pieces of all recordings: what comes after them is not known."""
+        return sorted({origin.label: i for i, origin in enumerate(self.origins)}.values())
+
+    def unused(self, length: int) -> str | None:
+        """In one sentence how much lies in pieces that are shorter than a sequence of `length` rows."""
+        short = [len(table) for table in self.values if len(table) < length]
+        if not short:
+            return None
+        pieces = "1 piece is" if len(short) == 1 else f"{len(short)} pieces are"
+        return f"{pieces} shorter than context + horizon = {length} rows and not used: {sum(short):,} rows in all"
 
     def starts(self, length: int, *, stride: int | None = None) -> list[tuple[int, int]]:
         """Where subsequences begin, as (recording, row): every `stride` rows, by default disjoint.
 
-        What is left at a recording's end, shorter than `length`, is not used; a recording shorter than
-        `length` is refused.
+        What is left at a recording's end, shorter than `length`, is not used, nor is a piece of a recording that was
+        cut, if it is shorter; a whole recording shorter than `length` is refused.
         """
         length = _checks.whole(length, 1, "length")
         stride = length if stride is None else _checks.whole(stride, 1, "stride")
-        for table, source in zip(self.values, self.sources, strict=True):
-            if len(table) < length:
+        longest = max(map(len, self.values))
+        pieces = Counter(origin.label for origin in self.origins)
+        for table, source, origin in zip(self.values, self.sources, self.origins, strict=True):
+            whole = origin.row == 0 and pieces[origin.label] == 1
+            if len(table) < length and (longest < length or whole):
+                cut = "" if whole else ", a piece of what was cut"
                 raise InputError(
-                    f"A recording must have at least context + horizon = {length} rows. Got {len(table)} in {source}; "
-                    "leave it out, or choose a shorter context or horizon."
+                    f"A recording must have at least context + horizon = {length} rows. Got {len(table)} in {source}"
+                    f"{cut}; leave it out, or choose a shorter context or horizon."
                 )
         return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
 
@@ -127,18 +192,41 @@ class Recordings:
                 if row - begin >= length:
                     rest.append((i, begin, row))
                 begin = row + length
-        return self._cut(rest), self._cut(pieces)
+        return self.cut(rest), self.cut(pieces)
 
-    def _cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
+    def pick(self, places: Sequence[int]) -> Recordings:
+        """Some of the recordings."""
+        return replace(
+            self,
+            values=tuple(self.values[i] for i in places),
+            sources=tuple(self.sources[i] for i in places),
+            origins=tuple(self.origins[i] for i in places),
+        )
+
+    def cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
         """Rows `begin` to `end` of recording i, for each (i, begin, end)."""
-        return Recordings(
+        origins = [self.origins[i]._replace(row=self.origins[i].row + begin) for i, begin, _ in parts]
+        return replace(
+            self,
             values=tuple(self.values[i][begin:end] for i, begin, end in parts),
-            channels=self.channels,
-            sources=tuple(f"{self.sources[i]} (rows {begin + 1} to {end})" for i, begin, end in parts),
+            sources=tuple(
+                f"{origin.label} (rows {origin.row + 1} to {origin.row + end - begin})"
+                for origin, (_, begin, end) in zip(origins, parts, strict=True)
+            ),
+            origins=tuple(origins),
         )
 
 
-def recordings(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
+def recordings(
+    data: Any,
+    channels: int | str | Sequence[str] | None = None,
+    *,
+    drop: str | Iterable[str] | None = None,
+    by: str | None = None,
+    pivot: str | None = None,
+    fill: str | None = None,
+    gaps: str = "split",
+) -> Recordings:
     """Whatever a user has, as `Recordings`.
 
     Parameters
@@ -146,30 +234,56 @@ def recordings(data: Any, channels: int | str | Sequence[str] | None = None) -> 
     data : a path (see `read`); a table with named columns such as pandas', polars' or pyarrow's; an array (T, c),
         or (S, T, c) for S recordings of equal length; `Recordings`; or a list of any of these.
     channels : the columns to use, by name; for arrays their names, one each; or just their number.
+    drop, by, pivot, fill, gaps : as in `read`. Of an array all columns are channels, whatever they look like.
     """
+    from pellucid.series.gathering import treatment
+
+    asked = treatment(drop, by, pivot, fill, gaps)
     if channels is None or isinstance(channels, int | np.integer):
-        result = _recordings(data, None)
+        result = _recordings(data, None, asked)
     else:
-        result = _recordings(data, names_of(channels))
+        result = _recordings(data, names_of(channels), asked)
     if isinstance(channels, int | np.integer) and len(result.channels) != channels:
-        raise InputError(f"There must be {channels} channels. Got {len(result.channels)}; mend `channels` or the data.")
+        without = f" without {', '.join(name for name, _ in result.ignored)}" if result.ignored else ""
+        raise InputError(
+            f"There must be {channels} channels. Got {len(result.channels)}{without}; mend `channels` or the data."
+        )
     return result
 
 
-def _recordings(data: Any, wanted: list[str] | None) -> Recordings:
+def recordings_with_warnings(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
+    """The same, with a warning of what was decided: for those who never see the recordings."""
+    result = recordings(data, channels)
+    if not isinstance(data, Recordings):
+        for sentence in result.decisions():
+            warnings.warn(f"{result.origins[0].file}: {sentence}.", stacklevel=3)
+    return result
+
+
+def _recordings(data: Any, wanted: list[str] | None, asked: Treatment) -> Recordings:
     if isinstance(data, str | Path):
         from pellucid.series.files import read
 
-        return read(data, channels=wanted)
+        return read(data, channels=wanted, **asked._asdict())
     if isinstance(data, Recordings):
         return data if wanted is None or tuple(wanted) == data.channels else data.select(wanted)
     if hasattr(data, "columns"):
-        return _from_table(data, wanted)
+        return _from_table(data, wanted, asked)
     if isinstance(data, list | tuple) and any(_has_names(item) for item in data):
-        return _joined([_recordings(item, wanted) for item in data])
+        return _joined([_recordings(item, wanted, asked) for item in data])
     tables, sources = tables_of(data)
     names = wanted or default_names(tables[0].shape[1])
-    return Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
+    if asked == type(asked)():
+        return Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
+    from pellucid.series.gathering import gather
+    from pellucid.series.tables import Table
+
+    own = tuple(names)
+    parts = [
+        Table(file=source, names=own, numeric=own, values=table, rows=range(1, len(table) + 1), blank="nan")
+        for table, source in zip(tables, sources, strict=True)
+    ]
+    return gather(parts, [name for name in names if name not in asked.drop and name not in (asked.by,)], asked)
 
 
 def _has_names(item: Any) -> bool:
@@ -183,13 +297,17 @@ def _joined(parts: Sequence[Recordings]) -> Recordings:
                 f"All recordings must have the same channels. Got {', '.join(part.channels)} at place {i} of the list "
                 f"after {', '.join(parts[0].channels)}; choose the common ones with `channels`."
             )
+    places = ["" if len(parts) == 1 else f" (at place {i} of the list)" for i in range(len(parts))]
     return Recordings(
         values=tuple(table for part in parts for table in part.values),
         channels=parts[0].channels,
-        sources=tuple(
-            source if len(parts) == 1 else f"{source} (at place {i} of the list)"
-            for i, part in enumerate(parts)
-            for source in part.sources
+        sources=tuple(f"{source}{place}" for part, place in zip(parts, places, strict=True) for source in part.sources),
+        ignored=tuple(dict.fromkeys(pair for part in parts for pair in part.ignored)),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        origins=tuple(
+            origin._replace(file=f"{origin.file}{place}")
+            for part, place in zip(parts, places, strict=True)
+            for origin in part.origins
         ),
     )
 
@@ -231,37 +349,18 @@ def array_of(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def _from_table(data: Any, channels: Sequence[str] | None) -> Recordings:
+def _from_table(data: Any, channels: Sequence[str] | None, asked: Treatment) -> Recordings:
     """From a table with named columns: pandas', polars', pyarrow's."""
+    from pellucid.series.gathering import gather
+    from pellucid.series.tables import from_arrow, from_frame
+
     arrow = hasattr(data, "column_names") and hasattr(data, "schema")
     names = [str(name) for name in (data.column_names if arrow else data.columns)]
     if names == [str(i) for i in range(len(names))]:  # numbered by default: no names at all
         names = default_names(len(names))
-    _refuse_twice(names if channels is None else [n for n in names if n in channels], "the table")
-    columns = list(range(len(names))) if channels is None else columns_of(channels, names, "the table")
-    if arrow:
-        from pellucid.series.files import numbers_of
-
-        values = [numbers_of(data.column(i), names[i], "the table", 1) for i in columns]
-    else:
-        own = list(data.columns)
-        values = [_cells(data[own[i]].to_numpy(), names[i]) for i in columns]
-    return Recordings(
-        values=(np.stack(values, axis=1),), channels=tuple(names[i] for i in columns), sources=("the table",)
-    )
-
-
-def _cells(column: np.ndarray, name: str) -> np.ndarray:
-    """A column as numbers; missing ones become NaN, to be refused with their row."""
-    if column.dtype.kind in "fiu":
-        return column.astype(np.float64)
-    for row, cell in enumerate(column):
-        if isinstance(cell, bool | np.bool_) or not (cell is None or isinstance(cell, int | float | np.number)):
-            raise InputError(
-                f"Every cell must be a number. Got {str(cell)!r} in the table, column {name!r}, row {row + 1}; correct "
-                "it, convert the column to numbers, or leave it out with `channels=`."
-            )
-    return np.array([np.nan if cell is None else float(cell) for cell in column])
+    refuse_twice(names if channels is None else [n for n in names if n in channels], "the table")
+    table = from_arrow(data, "the table", first_row=1, names=names) if arrow else from_frame(data, names)
+    return gather([table], channels, asked)
 
 
 def names_of(channels: str | Iterable[Any]) -> list[str]:
@@ -279,11 +378,11 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
             raise InputError(
                 f"Every channel must be a column of {source}. Got {name!r}; its columns are {', '.join(names)}."
             )
-        _refuse_twice([other for other in names if other == name], source)
+        refuse_twice([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]
 
 
-def _refuse_twice(names: Sequence[str], source: str) -> None:
+def refuse_twice(names: Sequence[str], source: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"Channels must have different names. Got {name!r} twice in {source}; rename one of them.")

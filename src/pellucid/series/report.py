@@ -13,7 +13,8 @@ from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import Explanation
-from pellucid.trust import unknown
+from pellucid.series.laws import spectral_radius
+from pellucid.trust import typical, unknown
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -63,6 +64,29 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     )
 
 
+def write_many(explanations: Mapping[str, Explanation], path: str | Path, *, title: str) -> int:
+    """Write several explanations as one HTML file, those that are least close to their laws first.
+
+    Parameters
+    ----------
+    explanations : by what was explained: the name of a recording, and the row.
+    path : of the HTML file.
+    title : of the page.
+
+    Returns
+    -------
+    How many there was no room for.
+    """
+    far = {place: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
+           for place, e in explanations.items()}  # fmt: skip
+    channels = list(next(iter(explanations.values())).channels)
+    room = max(2, _PANELS // min(_CHANNELS, len(channels)))
+    shown = sorted(explanations, key=lambda place: far[place])[-room:]
+    items = [{"place": place, "explanation": explanations[place].to_dict()} for place in shown]
+    write({"kind": "series", "title": title, "channels": channels, "explanations": items}, path)
+    return len(explanations) - len(shown)
+
+
 def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
     """Write one explanation as an HTML file.
 
@@ -107,11 +131,17 @@ def _view(explanation: Explanation) -> dict[str, Any]:
         "steps": len(explanation),
         "level": percent(explanation.level),
         "trust": _trust(explanation),
+        # What the laws are worth comes before how close they are.
+        "worth": [f"{line[0].upper()}{line[1:]}." for line in _worth(explanation) if line],
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
                    ("sd", "± one standard deviation"), ("witness", "witness")],
         "channels": [_channel(explanation, k) for k in shown],
         "more": len(explanation.channels) - len(shown),
     }  # fmt: skip
+
+
+def _worth(explanation: Explanation) -> tuple[str, str]:
+    return explanation.held_out(), explanation.stability()
 
 
 def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
@@ -125,12 +155,13 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
     theta = explanation.standardized[:, :, k].T
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
+    bound = np.nan if explanation.bound is None else typical(explanation.bound)[k]
     gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
     return {
         "name": name,
         "deviation": number(gap),
         "relative": percent(gap / move) if move > 0 else None,
-        "bound": None if explanation.bound is None else number(float(np.median(explanation.bound[:, k]))),
+        "bound": number(float(bound)) if np.isfinite(bound) else None,
         "lines": lines(
             traces, ((mean - sd).tolist(), (mean + sd).tolist()), f"Forecast of {name} over {len(mean)} steps"
         ),
@@ -141,6 +172,7 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
         "unit": "in the units of the data" if explanation.scale is None else "standardized",
         "weaker": len(theta) - len(rows),
         "law": _laws(explanation, k)[0],
+        "overall": _whole(explanation, k),
     }
 
 
@@ -150,35 +182,50 @@ def _strongest(theta: np.ndarray) -> list[int]:
     return sorted(np.argsort(-strength, kind="stable")[:_ROWS].tolist())
 
 
-def _laws(explanation: Explanation, k: int) -> list[str]:
+def _whole(explanation: Explanation, k: int) -> dict[str, Any] | None:
+    """The law of the recording as a whole, and how it compares with the local ones."""
+    law = explanation.overall
+    if law is None:
+        return None
+    return {
+        "law": _laws(explanation, k, law.parameters[None])[0],
+        "explained": percent(float(law.explained[k])) if np.isfinite(law.explained[k]) else None,
+        "local": percent(float(law.local[k])) if np.isfinite(law.local[k]) else None,
+    }
+
+
+def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
     left = len(explanation.names) - len(rows)
     more = f" … and {counted(left, 'weaker term')}" if left else ""
+    parameters = explanation.parameters if parameters is None else parameters
     texts = []
-    for theta in explanation.parameters[:, :, k]:
+    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
         terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
         terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
         text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
         text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}")
+        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
+        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
     return texts
 
 
 def _trust(explanation: Explanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
-    text = None
+    text, rest = None, []
     if explanation.bound is not None:
-        typical = np.median(explanation.bound, axis=0)
-        parts = [number(float(v), 2) + (f" ({name})" if len(typical) > 1 else "")
-                 for name, v in zip(explanation.channels, typical, strict=True)]  # fmt: skip
+        named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
+        parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
         text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,
         explanation.level,
         explanation.calibrated,
-        unknown(explanation.level, explanation.calibrated),
+        explanation.why_not or unknown(explanation.level, explanation.calibrated),
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
         held_out="sequence",
+        rest=rest,
     )

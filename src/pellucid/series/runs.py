@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +12,41 @@ from pellucid import runs
 from pellucid.report.numbers import counted
 from pellucid.runs import measure
 from pellucid.series.forecaster import Forecaster
+from pellucid.series.laws import CURE, NOTHING
+from pellucid.series.linear_law import Moments
 from pellucid.series.recordings import Recordings
+from pellucid.series.scaling import Scaling
+from pellucid.series.splitting import Kind, described, recommendation, split
 from pellucid.trust import LEVEL, check_level
 
-_SHARE = 0.1
 # Forecasts of a report at either end, and between.
 _SHOWN = 12
+# Errors within this share of each other are level.
+_AS_GOOD = 0.005
+_ERRORS = ("relative_error", "relative_error_one_step")
+# Rows that the linear law is fitted to, at most.
+_ROWS = 200_000
 
 MEASURES = [
     measure("relative_error", "relative error", "lower",
             "error of the forecasts divided by that of always forecasting the mean, which is 1"),
+    measure("relative_error_one_step", "relative error, one step", "lower",
+            "the same for each value of the horizon from the real ones before it"),
     measure("error", "error", "lower", "root mean squared error of the forecasts, in the units of the data"),
     measure("negative_log_likelihood", "negative log-likelihood", "lower",
             "of each value given all before it, in nats"),
+    measure("explained_left_out", "held-out variance explained", "higher",
+            "of the forecasts, by laws at steps that they were not fitted to: 0 is no better than a constant"),
     measure("relative_deviation", "relative deviation", "lower",
             "how far laws and network are apart, relative to how much the forecasts move"),
     measure("deviation", "deviation", "lower",
             "root mean squared error between law and network, in the units of the data"),
-    measure("explained_left_out", "variance explained, left out", "higher",
-            "of the forecasts, by laws at steps that they were not fitted to: 0 is no better than a constant"),
+    measure("unstable", "unstable laws", "lower",
+            "the share of laws whose own forecast would run away: their spectral radius is above 1"),
+    measure("spectral_radius", "spectral radius", "lower", "of the laws, the median over all steps"),
     measure("variation", "variation", "lower",
             "how much all coefficients change from one step to the next, in the units of the data"),
 ]  # fmt: skip
-
-
-def split(source: Recordings, length: int, seed: int, test: Recordings | None = None) -> dict[str, Recordings]:
-    """What is learned from, chosen and calibrated on, and tested on: pieces of `length` rows cut out at random."""
-    rest = source
-    if test is None:
-        rest, test = source.hold_out(_SHARE, length, seed=seed + 1)
-    train, validation = rest.hold_out(_SHARE, length, seed=seed)
-    return {"train": train, "validation": validation, "test": test}
 
 
 def train(
@@ -52,6 +56,7 @@ def train(
     *,
     title: str,
     test: Recordings | None = None,
+    kind: Kind = "random",
     weights: Sequence[float] = (),
     tolerance: float = runs.TOLERANCE,
     level: float = LEVEL,
@@ -65,6 +70,7 @@ def train(
     ----------
     model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
     test : other recordings to test on; by default a tenth of the same ones.
+    kind : how these are divided, "random" or "time"; see `split`.
     weights : try these, and keep the one that `runs.choose` finds on the validation pieces; by default the model's.
     tolerance : of this choice.
     level : the confidence of the bounds.
@@ -72,7 +78,15 @@ def train(
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     source.require_variation()
-    parts = split(source, model.context + model.horizon, model.seed, test)
+    length = model.context + model.horizon
+    parts = split(source, length, model.seed, test, kind=kind)
+    advice = recommendation(source, length) if kind == "random" and test is None else None
+    if advice:
+        say(advice)
+    # Both models have the laws that are chosen here.
+    model, choices = model.settled(parts["train"])
+    for sentence in choices:
+        say(sentence)
     runs.open_folder(folder, resume=resume)
 
     def fit(own: Forecaster, place: Path, begun: bool) -> Forecaster:
@@ -88,7 +102,9 @@ def train(
         say=say,
     )
     say("measuring on the test recordings")
-    linear = baseline(parts["train"], parts["test"], model.context, model.horizon)
+    linear, watched = (
+        baseline(parts["train"], parts[name], model.context, model.horizon) for name in ("test", "validation")
+    )
     rows = {name: sum(len(table) for table in part.values) for name, part in parts.items()}
     summary = runs.summary_of(
         "series",
@@ -98,11 +114,18 @@ def train(
             "source": title,
             "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
             "parts": rows,
+            "test_digest": runs.digest(
+                repr(table.shape).encode() + table.astype(np.float64).tobytes() for table in parts["test"].values
+            ),
+            "split": kind,
+            "split_about": described(source, kind, test is not None),
+            "decisions": [*source.decisions(), *filter(None, [source.unused(length)])],
             **runs.left_out([]),
         },
         settings=found.shown.settings(),
+        choices=choices,
         channels=list(source.channels),
-        **_measured(found, parts["test"], level, linear),
+        **_measured(found, parts, level, watched),
         baseline=linear,
         trade_off=runs.trade_off(
             found.trials,
@@ -111,6 +134,7 @@ def train(
             "deviation of the forecasts, relative to how much they move",
         ),
     )
+    summary["verdict"] = [*([advice] if advice else []), *summary["verdict"]]
     from pellucid.series import report
 
     runs.write_summary(folder, summary, report.write)
@@ -122,44 +146,52 @@ def baseline(train: Recordings, test: Recordings, context: int, horizon: int) ->
 
     Fitted by least squares to the training data, standardized, and rolled out over the test sequences as forecasts are.
     """
-    rows = np.concatenate(train.values)
-    shift, scale = rows.mean(0), rows.std(0)
-    lags, after = [], []
-    for table in train.values:
-        z = (table - shift) / scale
-        if len(z) > context:
-            windows = np.lib.stride_tricks.sliding_window_view(z, context, axis=0)[:-1]  # (T - context, c, context)
-            lags.append(windows.reshape(len(windows), -1))
-            after.append(z[context:])
-    x, y = np.concatenate(lags), np.concatenate(after)
+    scaling = Scaling.of(np.concatenate(train.values))
+    tables = [(table - scaling.shift) / scaling.scale for table in train.values]
     # A little ridge: lags of one channel are nearly the same.
-    theta = np.linalg.solve(x.T @ x + 1e-3 * len(x) * np.eye(x.shape[1]), x.T @ y)
-    z = (test.sequences(context + horizon) - shift) / scale
-    seen, path = z[:, :context], []
-    for _ in range(horizon):
-        path.append(seen.transpose(0, 2, 1).reshape(len(z), -1) @ theta)
-        seen = np.concatenate([seen[:, 1:], path[-1][:, None]], axis=1)
-    missed, future = np.stack(path, axis=1) - z[:, context:], z[:, context:]
+    law = Moments.of(tables, context, most=_ROWS).law(context, 1e-3)
+    z = (test.sequences(context + horizon) - scaling.shift) / scaling.scale
+    errors = law.errors(z, horizon)
+    missed = (law.forecast(z[:, :context], horizon) - z[:, context:]) * scaling.scale
     return {
         "title": "linear",
         "about": f"one linear law of the last {context} values for everything, fitted by least squares",
         "scores": {
-            "relative_error": float(np.sqrt(np.square(missed).mean() / np.square(future).mean())),
-            "error": float(np.sqrt(np.square(missed * scale).mean())),
+            "relative_error": errors.rolled_out,
+            "relative_error_one_step": errors.one_step,
+            "error": float(np.sqrt(np.square(missed).mean())),
         },
     }
 
 
-def _beaten(models: dict[str, Any], linear: dict[str, Any]) -> list[str]:
-    """Say so where no network is needed."""
-    best = min(model["scores"]["relative_error"] for model in models.values())
-    simple = linear["scores"]["relative_error"]
-    if best <= simple:
-        return []
-    return [
-        f"One linear law for everything forecasts better (relative error {simple:.3g}) than the networks ({best:.3g}): "
-        "train longer or wider before trusting what these say."
-    ]
+def compared(models: Mapping[str, Any], linear: Mapping[str, Any]) -> list[str]:
+    """Say so where no network is needed.
+
+    Parameters
+    ----------
+    models, linear : the scores of the networks and of the linear law on the validation data.
+    """
+    errors = {name: [scores[key] for key in _ERRORS] for name, scores in {**models, "linear": linear}.items()}
+    simple = errors.pop("linear")
+    told = ", ".join(f"{name} {far:.3g} ({near:.3g})" for name, (far, near) in errors.items())
+    numbers = (
+        f"Relative error on the validation data over the horizon (and one step ahead): linear law {simple[0]:.3g} "
+        f"({simple[1]:.3g}), {told}"
+    )
+    ratios = {name: [own / law for own, law in zip(pair, simple, strict=True)] for name, pair in errors.items()}
+    worse = [name for name, pair in ratios.items() if max(pair) > 1 + _AS_GOOD]
+    if len(worse) == len(ratios):
+        return [f"Use the linear law: one for everything forecasts better than the networks. {numbers}."]
+    if worse:
+        return [
+            f"{worse[0]} forecasts worse than one linear law for everything; use the linear law or DEEP where only "
+            f"the forecast matters, or a smaller weight. {numbers}."
+        ]
+    if min(min(pair) for pair in ratios.values()) > 1 - _AS_GOOD:
+        return [
+            f"One linear law for everything forecasts as well as the networks: use it where it is enough. {numbers}."
+        ]
+    return []
 
 
 def _seen(model: Forecaster, watched: Recordings) -> tuple[float, float]:
@@ -169,9 +201,13 @@ def _seen(model: Forecaster, watched: Recordings) -> tuple[float, float]:
 
 
 def _measured(
-    found: runs.SideBySide[Forecaster], test: Recordings, level: float, linear: dict[str, Any]
+    found: runs.SideBySide[Forecaster],
+    parts: Mapping[str, Recordings],
+    level: float,
+    watched: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the test pieces say."""
+    """What the test pieces say; `watched` is the linear law on the validation pieces, on which networks are judged."""
+    test = parts["test"]
     models = found.models
     left_out = {name: model.held_out(test, seed=1) for name, model in models.items()}
     told = {
@@ -191,7 +227,13 @@ def _measured(
             told,
             tested=int(told["DEEP"]["scores"]["sequences"]),
             deviation="relative_deviation",
-            more=_beaten(told, linear),
+            more=[
+                *compared(
+                    {name: model.evaluate(parts["validation"])._asdict() for name, model in models.items()},
+                    watched["scores"],
+                ),
+                *runs.unexplained(told, NOTHING, CURE),
+            ],
         ),
         "deviations": {name: model.deviations(test).tolist() for name, model in models.items()},
         "deviation_unit": "rms distance between law and network along a forecast, in standard deviations",

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.series.laws import spectral_radius
 from pellucid.series.network import Network
 from pellucid.series.witnessing import Witnessing
 
@@ -32,6 +33,12 @@ class Scores(NamedTuple):
     """The error divided by that of always forecasting the training mean; channels in their standard deviations."""
     relative_deviation: float
     """The deviation divided by how much the forecasts move along the horizon; channels in their standard deviations."""
+    relative_error_one_step: float
+    """The same for one step ahead: each value of the horizon from the real ones before it."""
+    spectral_radius: float
+    """Of the witnesses, the median: above 1 the forecast of a law runs away; see `spectral_radius`."""
+    unstable: float
+    """The share of witnesses with a spectral radius above 1."""
     sequences: int
     """The number of sequences measured."""
 
@@ -44,14 +51,16 @@ def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], 
     """Scores over sequences (B, context + horizon, c), given in standardized pieces."""
     scale = torch.from_numpy(witnessing.scaling.scale)
     horizon = witnessing.horizon
-    totals, count = np.zeros(8), 0
+    totals, count, radii = np.zeros(9), 0, []
     for z in pieces:
         trace = witnessing.trace(network, z if forced else z[:, :-horizon], forced=forced)
         future = z[:, -horizon:].double()
         mean = trace.gaussian.mean.double()
         errors = (mean - future).square().mean((0, 1))  # (c,) in squared standard deviations
         gaps = witnessing.gaps(trace.witnesses).square().mean(0)  # (c,) likewise
-        theta = witnessing.parameters(trace.witnesses).reshape(len(z), horizon, -1)
+        laws = witnessing.parameters(trace.witnesses)
+        radii.append(spectral_radius(laws))
+        theta = laws.reshape(len(z), horizon, -1)
         gaussian, _ = network(z[:, :-1], last=horizon)
         means = (
             (errors * scale.square()).mean(),
@@ -62,10 +71,12 @@ def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], 
             future.square().mean(),
             gaps.mean(),
             mean.var(1, correction=0).mean(),
+            (gaussian.mean.double() - future).square().mean(),
         )
         totals += len(z) * np.array([float(value) for value in means])
         count += len(z)
-    error, deviation, variation, likelihood, relative, spread, gap, moves = (totals / count).tolist()
+    error, deviation, variation, likelihood, relative, spread, gap, moves, ahead = (totals / count).tolist()
+    every = np.concatenate(radii)
     return Scores(
         error=error**0.5,
         deviation=deviation**0.5,
@@ -73,5 +84,8 @@ def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], 
         negative_log_likelihood=likelihood,
         relative_error=(relative / spread) ** 0.5,
         relative_deviation=(gap / moves) ** 0.5 if moves > 0 else float("nan"),
+        relative_error_one_step=(ahead / spread) ** 0.5,
+        spectral_radius=float(np.median(every)),
+        unstable=float((every > 1).mean()),
         sequences=count,
     )

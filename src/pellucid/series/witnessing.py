@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
+from pellucid.series.choosing import held_out_explained
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
 from pellucid.trust import DRAWS, FEWEST, HeldOut, held_out
@@ -95,6 +96,11 @@ class Witnessing:
         hoods = witnesses.hoods
         misses = (witnesses.f[hoods.members] - witnesses.at_members()).double().abs()
         return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).numpy())
+
+    def explained(self, witnesses: LinearWitnesses) -> np.ndarray:
+        """(c,) held-out variance explained: by laws of all steps, at the steps that were left out of their fits."""
+        found = held_out_explained(witnesses.x, witnesses.f, witnesses.hoods, [self.ridge])
+        return np.asarray(found[0].numpy())
 
     @torch.no_grad()
     def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:

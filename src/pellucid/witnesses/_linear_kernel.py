@@ -10,9 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-# A column that the columns before it explain up to this share (its pivot, relative to its own square) is
-# left to the SVD: normal equations would lose more than half of the digits.
+from pellucid.witnesses._dependent_kernel import resolution
+
+# Where the columns before it explain a column up to this share (its pivot, relative to its own square), or up to what
+# rounding leaves of it, the neighborhood is left to an orthogonal decomposition: normal equations would lose more than
+# half of the digits.
 DEPENDENT = 1e-8
+EPSILON = np.finfo(np.float64).eps
+# Squares below this lose digits to underflow.
+SMALLEST = 1e-280
 
 # Sliding windows: moments are updated by the points that enter and leave, and gathered afresh at every
 # neighborhood whose number is a multiple of this, which keeps the reference nearby and rounding errors from
@@ -33,17 +39,16 @@ LANES = 8
 
 
 @njit(cache=True, nogil=True)
-def _cholesky_solve(a, b, pivots):
+def _cholesky_solve(a, b, scale, pivots):
     """Solve a t = b in place, lane by lane, for a (P x P x LANES, lower triangle) and b (P x K x LANES).
 
-    A zero on the diagonal marks a column without variation, which gets the coefficient zero. `pivots` gets the
-    smallest share of a column, in squares, that the columns before it do not explain.
+    `scale` (P x LANES) is what pivots are judged against; zero marks a column without variation, which gets the
+    coefficient zero. `pivots` gets the smallest share of a column's scale that the columns before it do not explain,
+    and 0 where that is too little.
     """
     p, k = b.shape[:2]
-    scale = np.empty(LANES)
     pivots[:] = 1.0
     for i in range(p):
-        scale[:] = a[i, i]
         for j in range(i):
             for r in range(j):
                 for w in range(LANES):
@@ -52,9 +57,10 @@ def _cholesky_solve(a, b, pivots):
                 a[i, j, w] *= a[j, j, w]
                 a[i, i, w] -= a[i, j, w] * a[i, j, w]
         for w in range(LANES):
-            regular = a[i, i, w] > DEPENDENT * scale[w]
-            if scale[w] > 0.0:
-                pivots[w] = min(pivots[w], a[i, i, w] / scale[w])
+            varies = scale[i, w] > 0.0
+            regular = varies and a[i, i, w] > DEPENDENT * scale[i, w]
+            if varies:
+                pivots[w] = min(pivots[w], a[i, i, w] / scale[i, w] if regular else 0.0)
             # The reciprocal, so that the substitutions only multiply.
             a[i, i, w] = 1.0 / np.sqrt(a[i, i, w]) if regular else 0.0
     for i in range(p):
@@ -118,12 +124,24 @@ def _mean(x, f, members, mean):
 
 
 @njit(cache=True, nogil=True)
-def _is_constant(x, members, column):
-    first = x[members[0], column]
+def _is_zero(x, members, column):
     for j in members:
-        if x[j, column] != first:
+        if x[j, column] != 0.0:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def _judge(x, members, column, variation, size, least):
+    """What pivots of a column are judged against: zero if it is constant up to rounding.
+
+    `variation` and `size` are its squares about the mean and about zero, `least` is the square of the resolution.
+    """
+    if not SMALLEST < size < np.inf:
+        return 0.0 if _is_zero(x, members, column) else np.inf  # too small or large to be squared
+    if variation <= least * size:
+        return 0.0
+    return max(variation, least / DEPENDENT * size)
 
 
 @njit(cache=True, nogil=True)
@@ -139,11 +157,12 @@ def _direct_residual(x, f, members, theta):
 
 
 @njit(cache=True, nogil=True)
-def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, parameters, residuals, solved):
+def solve_range(x, f, members, offsets, sliding, unit, ridge, intercept, begin, end, parameters, residuals, solved):
     """Fit the neighborhoods begin..end-1.
 
     Writes parameters (n x (1 + P) x K, the intercept first), the mean squared residuals (n) and `solved` (n),
-    False where the columns are too dependent. `sliding` promises that members are consecutive points.
+    False where the columns are too dependent. `sliding` promises that members are consecutive points, `unit` is the
+    rounding unit of the features; 0 takes them as exact.
     """
     p, k = x.shape[1], f.shape[1]
     reference, row, total = np.zeros(p + k), np.empty(p + k), np.empty(p + k)
@@ -151,13 +170,15 @@ def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, p
     means = np.zeros((p + k, LANES))
     gram, right, theta = np.empty((p, p, LANES)), np.empty((p, k, LANES)), np.empty((p, k, LANES))
     square = np.empty(LANES)
-    pivots = np.empty(LANES)
-    low = high = 0
+    scale, pivots = np.zeros((p, LANES)), np.empty(LANES)
+    low = high = count = 0
+    least = 0.0
     for block in range(begin, end, LANES):
         lanes = min(LANES, end - block)
         if lanes < LANES:  # idle lanes solve a harmless problem
             gram[:] = 0.0
             right[:] = 0.0
+            scale[:] = 0.0
         for w in range(lanes):
             i = block + w
             own = members[offsets[i] : offsets[i + 1]]
@@ -180,23 +201,29 @@ def solve_range(x, f, members, offsets, sliding, ridge, intercept, begin, end, p
                     _add(x, f, j, 1.0, reference, row, total, moments)
                 peak[:] = moments[p]
             low, high = first, last
+            for a in range(p + k):
+                means[a, w] = reference[a] + shift * total[a]
+            if len(own) != count:
+                count = len(own)
+                # A ridge has its own way with what is small; only the last digit, in which means are off, is left out.
+                least = (resolution(count, p, unit) if ridge == 0.0 else EPSILON) ** 2
             for a in range(p):
                 for b in range(a + 1):
                     gram[a, b, w] = moments[a, b] - shift * total[a] * total[b]
                 for c in range(k):
                     right[a, c, w] = moments[a, p + c] - shift * total[a] * total[p + c]
-                if intercept and gram[a, a, w] <= 1e-12 * moments[a, a] and _is_constant(x, own, a):
-                    gram[a, : a + 1, w] = 0.0  # exactly, whatever rounding says
-                    right[a, :, w] = 0.0
-                gram[a, a, w] += ridge
+                variation = judged = gram[a, a, w]
+                size = variation + (count * means[a, w] ** 2 if intercept else 0.0)
+                if not variation > least / DEPENDENT * size + SMALLEST:
+                    judged = _judge(x, own, a, variation, size, least)
+                gram[a, a, w] = variation + ridge
+                scale[a, w] = judged + ridge if judged > 0.0 else 0.0
             square[w] = 0.0
             for c in range(k):
                 square[w] += moments[p, p + c] - shift * total[p + c] ** 2
-            for a in range(p + k):
-                means[a, w] = reference[a] + shift * total[a]
 
         theta[:] = right
-        _cholesky_solve(gram, theta, pivots)
+        _cholesky_solve(gram, theta, scale, pivots)
 
         for w in range(lanes):
             i = block + w

@@ -20,11 +20,11 @@ from pellucid.neighborhoods import BaseNeighborhoods
 class Bounds(Protocol):
     """What is known of how far witnesses can be trusted; see `pellucid.Calibration`."""
 
-    def knows(self, level: float) -> bool:
-        """Whether that is enough for bounds of this confidence."""
-
     def bound(self, deviations: Any, level: float = ...) -> np.ndarray:
-        """(..., K) bounds for neighborhoods with these mean distances."""
+        """(..., K) bounds for neighborhoods with these mean distances; infinity where they are not known."""
+
+    def why_not(self, level: float, *, size: int, saturated: bool) -> str:
+        """In one sentence why there is no bound for a witness of so many members."""
 
 
 class WitnessFamily(ABC):
@@ -69,10 +69,12 @@ class Witness(ABC):
     output_names: list[str]
     place: str | None = None
     """What its center is called, where that is not its number."""
-    bound: list[float] | None = None
+    bound: list[float | None] | None = None
     """(K,) what |predictor - witness| does not exceed, with confidence `level`, at a further point of the neighborhood;
     None if that is not known. See `Witnesses.trusted`."""
     level: float = 0.9
+    why_not: str | None = None
+    """Why there is no bound, where one was asked for."""
 
     @abstractmethod
     def predict(self, x: Tensor) -> Tensor:
@@ -120,9 +122,14 @@ class Witness(ABC):
         place = f"point {self.center}" if self.place is None else self.place
         text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
         if self.bound is None:
-            return text
-        values = ", ".join(f"{value:.3g}" for value in self.bound)
-        return f"{text}\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
+            return text if self.why_not is None else f"{text}\n  {self.why_not}"
+        named = list(zip(self.bound, self.output_names, strict=True))
+        rest = ", ".join(name for value, name in named if value is None)
+        values = ", ".join(
+            f"{value:.3g}" + (f" ({name})" if rest else "") for value, name in named if value is not None
+        )
+        text += f"\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
+        return f"{text}; not known for {rest}" if rest else text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,7 +156,21 @@ class Witnesses(ABC):
 
     @abstractmethod
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
-        """Value (L, K) of witness which[l] at x[l], for which (L,) and x (L, P)."""
+        """Value (L, K) of witness which[l] at x[l], for which (L,) and x (L, P).
+
+        Start with `which, x = self._asked(which, x)`, which refuses witnesses and features that there are not.
+        """
+
+    def _asked(self, which: Any, x: Any) -> tuple[Tensor, Tensor]:
+        """Witnesses (L,) and points (L, P) to evaluate them at, checked against each other."""
+        which, x = _checks.indices(which, "which").to(self.f.device), _checks.tensor(x, "x").to(self.f.device)
+        _checks.in_range(which, len(self), "witness", "neighborhoods")
+        if x.shape != (len(which), self.x.shape[1]):
+            raise InputError(
+                f"`x` must hold one point with {self.x.shape[1]} features for each of {len(which)} witnesses. "
+                f"Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
+            )
+        return which, x
 
     @abstractmethod
     def witness(self, i: int, **common: Any) -> Witness:
@@ -191,6 +212,16 @@ class Witnesses(ABC):
         distances = measure(deviation, values.index_select(0, self.hoods.members), self.at_members())
         return self.hoods.sum_members(distances) / self.hoods.sizes
 
+    def saturated(self, which: Tensor | None = None) -> Tensor:
+        """(n,) whether the members of a neighborhood leave its witness no freedom to be wrong: it goes through any
+        values that they have, or nearly so, and following them says nothing of a further point.
+
+        Parameters
+        ----------
+        which : (L,) the neighborhoods that are asked about; by default all n.
+        """
+        return torch.zeros(len(self) if which is None else len(which), dtype=torch.bool, device=self.hoods.device)
+
     def named(self, features: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Self:
         """The same witnesses with names to print: one for each feature and each output."""
         return replace(
@@ -210,10 +241,15 @@ class Witnesses(ABC):
         i = range(len(self))[i]
         members = self.hoods.members_of(i)
         values = self.evaluate(torch.full_like(members, i), self.x[members]).double()
-        bound = None
-        if self.calibration is not None and self.calibration.knows(self.level) and len(members) >= 3:
+        bound, why_not = None, None
+        if self.calibration is not None:
+            saturated = bool(self.saturated(torch.tensor([i], device=self.hoods.device))[0])
             deviations = (values - self.f[members].double()).abs().mean(0).cpu().numpy()
-            bound = self.calibration.bound(deviations, self.level).tolist()
+            bounds = self.calibration.bound(deviations, self.level)
+            if len(members) >= 3 and not saturated and np.isfinite(bounds).any():
+                bound = [float(value) if np.isfinite(value) else None for value in bounds]
+            else:
+                why_not = self.calibration.why_not(self.level, size=len(members), saturated=saturated)
         return self.witness(
             i,
             center=int(self.hoods.centers[i]),
@@ -223,6 +259,7 @@ class Witnesses(ABC):
             output_names=self._output_names(),
             bound=bound,
             level=self.level,
+            why_not=why_not,
         )
 
     def __iter__(self) -> Iterator[Witness]:

@@ -60,6 +60,7 @@ class FunctionWitnesses(Witnesses):
         return self.functions
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
         order = torch.argsort(which, stable=True)
         values, counts = torch.unique_consecutive(which[order], return_counts=True)
@@ -146,12 +147,18 @@ class ChosenWitnesses(Witnesses):
         return [candidate.parameters for candidate in self.candidates]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result = torch.empty(len(which), self.f.shape[1], dtype=torch.float64, device=self.f.device)
         for k, candidate in enumerate(self.candidates):
             rows = self.choice[which] == k
             if rows.any():
                 result[rows] = candidate.evaluate(which[rows], x[rows]).double()
         return result
+
+    def saturated(self, which: Tensor | None = None) -> Tensor:
+        choice = self.choice if which is None else self.choice[which]
+        every = torch.stack([candidate.saturated(which) for candidate in self.candidates])
+        return every.gather(0, choice[None])[0]
 
     def witness(self, i: int, **common: Any) -> Witness:
         return self.candidates[int(self.choice[i])].witness(i, **common)

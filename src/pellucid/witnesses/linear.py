@@ -13,8 +13,9 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid._threads import run_chunks
 from pellucid.deviations import Deviation, squared_error
-from pellucid.errors import InputError
+from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
+from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 # Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
@@ -32,6 +33,20 @@ class LinearFamily(WitnessFamily):
 
     With ridge 0 it is the minimum-norm solution, also where a neighborhood is degenerate. The intercept
     theta_0 is never penalised.
+
+    Without a ridge, nothing is read into rounding. A column of a neighborhood of m members counts as constant (its
+    coefficient is 0) if what varies of it is no longer than
+
+        tau |x_a|,     tau = sqrt(P) (max(m, P) 2^-52 + 8 u),
+
+    and as dependent on other columns (theta is the shortest solution) if what these leave of it is no longer than that.
+    Here |x_a| is the Euclidean length of the column before its mean is taken away, and u the rounding unit of the type
+    that the features came in: 2^-53 for float64, 2^-24 for float32, 0 for whole numbers. So 0.3 and 0.1 + 0.2 are the
+    same number, in whatever unit, and time stamps that differ by a second are not. Where digits beyond the seventh mean
+    nothing, as in text with six decimals, pass `x.float()`, or use a ridge, which takes features at their word.
+
+    A `PellucidWarning` says how many neighborhoods have fewer members than 2 P: there a ridge, or fewer columns, or
+    larger neighborhoods make a law that holds beyond its members.
     """
 
     ridge: float = 0.0
@@ -42,8 +57,18 @@ class LinearFamily(WitnessFamily):
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         x, f = _checks.points(x, f, hoods)
+        if not self.ridge:
+            _warn_of_small(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
-        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=parameters, residuals=residuals)
+        return LinearWitnesses(
+            x=x,
+            f=f.detach(),
+            hoods=hoods,
+            theta=parameters,
+            residuals=residuals,
+            penalty=self.ridge,
+            intercept=self.intercept,
+        )
 
 
 @final
@@ -68,6 +93,10 @@ class LinearWitnesses(Witnesses):
     """(n, 1 + P, K): the intercept, then a coefficient for each feature; for constants the intercept alone."""
     residuals: Tensor | None = field(default=None, repr=False)
     """(n,) mean squared residual on each neighborhood, where the fit gave it."""
+    penalty: Tensor | float = field(default=0.0, repr=False)
+    """(P,) of the square of each coefficient, or one for all: the ridge of the fit."""
+    intercept: bool = field(default=True, repr=False)
+    """Whether the fit was free to choose it."""
 
     @property
     def parameters(self) -> Tensor:
@@ -85,6 +114,7 @@ class LinearWitnesses(Witnesses):
         return self.theta[:, 1:]
 
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
+        which, x = self._asked(which, x)
         result, x = self.intercepts[which], self._read(x)
         step = max(1, _BATCH // self.theta[0].numel())
         for start in range(0, len(which), step):
@@ -122,6 +152,12 @@ class LinearWitnesses(Witnesses):
         if f is None and deviation is squared_error and self.residuals is not None:
             return self.residuals.to(self.f)
         return super().deviations(deviation, f)
+
+    def saturated(self, which: Tensor | None = None) -> Tensor:
+        # Members that are no more than the coefficients leave less than one degree of freedom. Until there is one, the
+        # error at a further point grows with every member, so that a fit of fewer cannot vouch for it.
+        hoods = self.hoods if which is None else self.hoods.select(which)
+        return freedom_left(self._read(self.x), hoods, self.penalty, self.intercept) < 1 - 1e-6
 
     def witness(self, i: int, **common: Any) -> LinearWitness:
         return LinearWitness(coefficients=self.coefficients[i].cpu(), intercept=self.intercepts[i].cpu(), **common)
@@ -196,29 +232,53 @@ def lag_names(channels: Sequence[str], *, order: int) -> list[str]:
     return [f"{name}[t{-k if k else ''}]" for k in range(order) for name in channels]
 
 
+def _warn_of_small(hoods: BaseNeighborhoods, p: int) -> None:
+    """Warn where there are fewer than two members for each of P columns: without a ridge, laws follow noise there."""
+    small = int((hoods.sizes < 2 * p).sum())
+    if small:
+        warn_once(
+            f"{small} of {len(hoods)} neighborhoods have fewer members than twice the {p} columns that their linear "
+            "witnesses read: laws fitted without a ridge follow noise there. Take more members, fewer columns, or "
+            "LinearFamily(ridge=...).",
+            f"{p} columns",
+        )
+
+
 def _least_squares(
     x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridge: float, intercept: bool
 ) -> tuple[Tensor, Tensor]:
     """Parameters (n, 1 + P, K) and mean squared residuals (n,), in float64."""
+    from pellucid.witnesses._dependent_kernel import solve_listed
     from pellucid.witnesses._linear_kernel import REFRESH, solve_range
 
     n, p, k = len(hoods), x.shape[1], f.shape[1]
-    features, values = _numbers(x), _numbers(f)
+    features, values, ridge = _numbers(x), _numbers(f), float(ridge)
     members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
     parameters, residuals = np.empty((n, 1 + p, k)), np.empty(n)
     solved = np.zeros(n, dtype=bool)
+    # A ridge deals with noise in its own way; without one, what rounding left in the features is not to be explained.
+    unit = 0.0 if ridge > 0 else _rounding_unit(x.dtype)
+    threads = torch.get_num_threads()
     if 0 < p <= _MANY_FEATURES:
 
         def solve(begin: int, end: int) -> None:
             solve_range(
-                features, values, members, offsets, isinstance(hoods, Windows), float(ridge), intercept,
+                features, values, members, offsets, isinstance(hoods, Windows), unit, ridge, intercept,
                 begin, end, parameters, residuals, solved,
             )  # fmt: skip
 
-        run_chunks(solve, offsets, torch.get_num_threads(), grain=REFRESH)
+        run_chunks(solve, offsets, threads, grain=REFRESH)
+    elif p and ridge > 0:
+        _solve_duals(features, values, members, offsets, ridge, intercept, parameters, residuals, solved)
     rest = np.flatnonzero(~solved)
     if len(rest):
-        _solve_rest(features, values, members, offsets, ridge, intercept, rest, parameters, residuals)
+
+        def solve_dependent(begin: int, end: int) -> None:
+            solve_listed(
+                features, values, members, offsets, rest, unit, ridge, intercept, begin, end, parameters, residuals
+            )
+
+        run_chunks(solve_dependent, np.append(0, np.diff(offsets)[rest].cumsum()), threads)
     return torch.from_numpy(parameters).to(f.device), torch.from_numpy(residuals).to(f.device)
 
 
@@ -227,27 +287,33 @@ def _numbers(values: Tensor) -> np.ndarray:
     return np.ascontiguousarray(values.detach().double().cpu().numpy())
 
 
-def _solve_rest(
+def _rounding_unit(dtype: torch.dtype) -> float:
+    """By what share a number of this type may be off for having been rounded; whole numbers are exact."""
+    return torch.finfo(dtype).eps / 2 if dtype.is_floating_point else 0.0
+
+
+def _solve_duals(
     features: np.ndarray,
     values: np.ndarray,
     members: np.ndarray,
     offsets: np.ndarray,
     ridge: float,
     intercept: bool,
-    rest: np.ndarray,
     parameters: np.ndarray,
     residuals: np.ndarray,
+    solved: np.ndarray,
 ) -> None:
-    """Fit the neighborhoods `rest` that the compiled kernel left: degenerate ones, and those with many features.
+    """Fit neighborhoods with fewer members than features by the m x m dual equations, (X X' + ridge I) a = f.
 
-    Neighborhoods of one size are stacked and solved together: by the m x m dual equations where a ridge
-    makes them regular and they are the smaller ones, and otherwise by singular values, dropping those that
-    are zero up to rounding: theta = V diag(s / (s^2 + ridge)) U' f.
+    Those of one size are stacked and solved together. Where the ridge is too small to make the equations regular,
+    `solved` remains False.
     """
-    sizes = np.diff(offsets)[rest]
-    for m in np.unique(sizes):
-        group = rest[sizes == m]
-        step = max(1, _BATCH // (m * max(1, features.shape[1])))
+    from pellucid.witnesses._linear_kernel import DEPENDENT
+
+    sizes = np.diff(offsets)
+    for m in np.unique(sizes[sizes < features.shape[1]]):
+        group = np.flatnonzero(sizes == m)
+        step = max(1, _BATCH // (m * features.shape[1]))
         for start in range(0, len(group), step):
             part = group[start : start + step]
             own = members[offsets[part][:, None] + np.arange(m)]  # (b, m)
@@ -257,14 +323,12 @@ def _solve_rest(
             if intercept:  # the mean of equal numbers is that number, whatever rounding says
                 x_mean = torch.where((x == x[:, :1]).all(1, keepdim=True), x[:, :1], x_mean)
             x, f = x - x_mean, f - f_mean
-            if ridge > 0 and m < x.shape[2]:
-                dual = torch.linalg.solve(x @ x.mT + ridge * torch.eye(m, dtype=x.dtype), f)
-                theta = x.mT @ dual
-            else:
-                u, s, vt = torch.linalg.svd(x, full_matrices=False)
-                tiny = s[:, :1] * max(x.shape[1:]) * torch.finfo(x.dtype).eps if s.shape[1] else s
-                inverse = torch.where(s > tiny, s / (s.square() + ridge), 0.0)
-                theta = vt.mT @ (inverse[..., None] * (u.mT @ f))
+            products = x @ x.mT
+            # The trace bounds the largest eigenvalue, and the ridge is the smallest one.
+            regular = ridge > DEPENDENT * products.diagonal(dim1=1, dim2=2).sum(1)
+            products[~regular] = 0.0  # to be solved elsewhere
+            theta = x.mT @ torch.linalg.solve(products + ridge * torch.eye(m, dtype=x.dtype), f)
             parameters[part, 0] = (f_mean - x_mean @ theta)[:, 0].numpy()
             parameters[part, 1:] = theta.numpy()
             residuals[part] = (f - x @ theta).square().sum(2).mean(1).numpy()
+            solved[part] = regular.numpy()

@@ -111,6 +111,7 @@ class TreeWitnesses(Witnesses):
     def evaluate(self, which: Tensor, x: Tensor) -> Tensor:
         from pellucid.witnesses._tree_kernel import walk
 
+        which, x = self._asked(which, x)
         leaves = walk(self.trees, which.cpu().numpy(), _features(x))
         return torch.from_numpy(self.trees.value[leaves]).to(self.f.device)
 
@@ -144,7 +145,7 @@ class TreeWitness(Witness):
 
     def path(self, x: Any) -> list[int]:
         """The nodes that one point x (P,) passes, from the root to its leaf."""
-        row, nodes = torch.as_tensor(x).flatten().tolist(), self.nodes
+        row, nodes = _checks.tensor(x, "x").flatten().tolist(), self.nodes
         if len(row) != len(self.feature_names):
             raise InputError(
                 f"A path is that of one point with {len(self.feature_names)} features. Got {len(row)} numbers."

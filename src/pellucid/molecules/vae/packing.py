@@ -18,7 +18,7 @@ from rdkit import rdBase
 from pellucid.errors import InputError
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
-from pellucid.tables import SMILES_NAMES
+from pellucid.tables import SMILES_NAMES, smi_line
 
 FORMAT = 2
 # The arrays of a corpus: their type, and the length of a row.
@@ -187,7 +187,7 @@ def _lines(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
         # Without names: the text before the first blank, as in .smi files.
         for number, line in enumerate(chain([first], lines), 1):
             if line.strip():
-                yield number, line.split(maxsplit=1)[0]
+                yield number, smi_line(line)[0]
         return
     reader = csv.reader(lines)
     for cells in reader:

@@ -13,6 +13,7 @@ from rdkit import Chem, rdBase
 
 from pellucid import _checks
 from pellucid.errors import InputError
+from pellucid.molecules._smiles import parse
 from pellucid.molecules.table import counted
 
 # Charges are kept as bytes.
@@ -191,9 +192,9 @@ def _plain(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
     if not text.isascii():  # RDKit may read the part before it
         raise Unusable("a letter that no SMILES has")
     with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(text) if text else None
+        molecule, reason = parse(text)
     if molecule is None:
-        raise Unusable("not a valid SMILES" if text else "no SMILES")
+        raise Unusable(reason)
     if "." in text and len(Chem.GetMolFrags(molecule)) > 1:
         raise Unusable("several parts that are not bonded to each other")
     if molecule.GetNumAtoms() > largest:

@@ -1,0 +1,178 @@
+"""Exact search for the nearest points, by trees where features are few, by matrix products where they are many.
+
+Both compare the same numbers, sums of squared differences in float64, and give the same points to the last tie; which
+one is used is a matter of speed alone. Memory is bounded: about 24 P + 16 k bytes a point, and 32 MB for products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid import _near_kernel as kernel
+from pellucid._near_products import multiply
+from pellucid._threads import run_chunks
+
+Array: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int64]
+
+_PROBES = 4  # batches of queries that are tried to tell how much of a tree must be read
+
+
+def nearest_rows(x: Array, k: int, queries: Array | None, threads: int) -> Indices:
+    """(Q, k) the rows of x (N x P) nearest to each query (Q x P), nearest first, among equally near ones the lowest.
+
+    Without queries each row of x is one, and comes first in its own neighborhood.
+    """
+    x, queries = _scaled(x, queries)
+    groups = _Groups.of(x)
+    tree = Tree(x[groups.lowest])
+    if queries is None:
+        distances, ids = tree.others(min(k, len(groups.lowest)) - 1, threads)
+        if len(groups.lowest) == len(x):
+            return np.concatenate([np.arange(len(x))[:, None], ids], axis=1)
+        # Each group is its own nearest.
+        near = np.concatenate([np.arange(len(ids))[:, None], ids], axis=1)
+        far = np.concatenate([np.zeros((len(ids), 1)), distances], axis=1)
+        return groups.expand(groups.group, np.arange(len(x)), far, near, k, threads)
+    distances, ids = tree.nearest(queries, min(k, len(groups.lowest)), threads)
+    if len(groups.lowest) == len(x):
+        return ids
+    rows = np.arange(len(queries))
+    return groups.expand(rows, np.full(len(rows), -1), distances, ids, k, threads)
+
+
+def _scaled(x: Array, queries: Array | None) -> tuple[Array, Array | None]:
+    """In units of a power of two, which changes no digit, such that no square overflows or vanishes."""
+    everything = x if queries is None else np.concatenate([x, queries])
+    # Halved, so that the difference of the largest numbers is one.
+    width = (everything.max(0) / 2 - everything.min(0) / 2).max()
+    exponent = -np.frexp(width)[1] - 1 if width > 0 else 0
+    # -0.0 becomes 0.0: equal numbers get equal bits.
+    scaled = np.ldexp(everything, exponent) + 0.0
+    return scaled[: len(x)], None if queries is None else scaled[len(x) :]
+
+
+@final
+@dataclass(frozen=True)
+class _Groups:
+    """Points that coincide, one group for each place; groups are numbered by their lowest index."""
+
+    lowest: Indices
+    """(G,) the lowest index of each."""
+    group: Indices
+    """(N,) the group of each point."""
+    members: Indices
+    """(N,) the points of one group after the other, in rising order."""
+    starts: Indices
+    """(G + 1,) where each group starts."""
+
+    @classmethod
+    def of(cls, x: Array) -> _Groups:
+        keys = kernel.fingerprints(np.ascontiguousarray(x))
+        order = np.argsort(keys, kind="stable")
+        fresh = np.ones(len(x), dtype=bool)
+        fresh[1:] = keys[order[1:]] != keys[order[:-1]]
+        if fresh.all():
+            own = np.arange(len(x))
+            return cls(own, own, own, np.arange(len(x) + 1))
+        if (x[order[1:]] != x[order[:-1]]).any(axis=1)[~fresh[1:]].any():  # two places with one key
+            places = np.unique(x, axis=0, return_inverse=True)[1].reshape(-1)
+            order = np.argsort(places, kind="stable")
+            fresh[1:] = places[order[1:]] != places[order[:-1]]
+        first = np.flatnonzero(fresh)
+        number = np.empty(len(first), dtype=np.int64)
+        number[np.argsort(order[first])] = np.arange(len(first))
+        group = np.empty(len(x), dtype=np.int64)
+        group[order] = number[np.cumsum(fresh) - 1]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
+        return cls(np.sort(order[first]), group, np.argsort(group, kind="stable"), starts)
+
+    def expand(self, row: Indices, first: Indices, distances: Array, ids: Indices, k: int, threads: int) -> Indices:
+        result = np.empty((len(row), k), dtype=np.int64)
+
+        def part(begin: int, end: int) -> None:
+            kernel.expand_range(row, first, distances, ids, self.members, self.starts, result, begin, end)
+
+        run_chunks(part, np.arange(len(row) + 1), threads)
+        return result
+
+
+@final
+class Tree:
+    """A k-d tree over distinct points."""
+
+    def __init__(self, x: Array) -> None:
+        self.levels = _levels(len(x))
+        self.order, self.starts = kernel.split(x, self.levels)
+        self.x = x[self.order]
+
+    def others(self, k: int, threads: int) -> tuple[Array, Indices]:
+        """Squared distances (N x k) and indices (N x k) of the other points nearest to each."""
+        return _put_back(self.order, *self._search(self.x, self.order, k, threads))
+
+    def nearest(self, queries: Array, k: int, threads: int) -> tuple[Array, Indices]:
+        """Squared distances (Q x k) and indices (Q x k) of the points nearest to each query."""
+        order, _ = kernel.split(queries, _levels(len(queries)))  # such that queries of a batch are near each other
+        return _put_back(order, *self._search(queries[order], np.full(len(queries), -1), k, threads))
+
+    def _search(self, queries: Array, own: Indices, k: int, threads: int) -> tuple[Array, Indices]:
+        distances, ids = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.int64)
+        if not k:
+            return distances, ids
+
+        def walk(begin: int, end: int) -> int:
+            arguments: Any = (*self._nodes, queries, own, distances, ids, begin, end)
+            return int(kernel.nearest_range(*arguments))
+
+        if self._walking_pays(walk, len(queries)):
+            run_chunks(walk, np.arange(len(queries) + 1), threads, grain=kernel.BATCH)
+        else:
+            multiply(self.x, self.order, queries, own, distances, ids, threads)
+        return distances, ids
+
+    @cached_property
+    def _nodes(self) -> tuple[NDArray[Any], ...]:
+        """What a walk reads: the leaves, and the boxes of nodes of 32 children each."""
+        # Five binary levels make up a node; what does not divide by five is left to the root.
+        rest = self.levels % kernel.LEVELS
+        steps = [rest] * (rest > 0) + [kernel.LEVELS] * (self.levels // kernel.LEVELS)
+        fans = 2 ** np.array(steps, dtype=np.int64)
+        firsts = np.cumsum([0, *np.cumprod([1, *fans[:-1]])]) if steps else np.zeros(1, dtype=np.int64)
+        low = np.full((firsts[-1], self.x.shape[1], kernel.FAN), np.inf)
+        high = np.full_like(low, np.inf)
+        below = self.levels
+        for fan, step, first in zip(fans.tolist(), steps, firsts.tolist(), strict=False):
+            below -= step
+            kernel.boxes(self.x, self.starts[:: 2**below].copy(), low, high, fan, first)
+        return kernel.leaves(self.x, self.starts), self.order, self.starts, low, high, firsts, fans
+
+    def _walking_pays(self, walk: Callable[[int, int], int], count: int) -> bool:
+        """Whether a walk through the tree is cheaper than products with all points, judged by a few queries."""
+        n, p = self.x.shape
+        if p < 4 or n <= kernel.LEAF:
+            return True
+        if p > 15 and count < 20_000:
+            return False  # the trial would cost more than it could gain
+        starts = np.linspace(0, count, _PROBES, endpoint=False).astype(int) // kernel.BATCH * kernel.BATCH
+        ends = np.minimum(starts + kernel.BATCH, count)
+        read = sum(walk(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)) / (ends - starts).sum()
+        # Nanoseconds, measured; only their ratio matters.
+        return bool(read * kernel.LEAF * (0.22 * p + 0.8) < n * (0.03 * p + 0.8))
+
+
+def _levels(n: int) -> int:
+    """How often n points must be halved until they fit into leaves."""
+    return max(0, (n - 1).bit_length() - (kernel.LEAF - 1).bit_length())
+
+
+def _put_back(order: Indices, distances: Array, ids: Indices) -> tuple[Array, Indices]:
+    """Rows that were computed in this order, where they belong."""
+    result = np.empty_like(distances), np.empty_like(ids)
+    result[0][order], result[1][order] = distances, ids
+    return result

@@ -1,0 +1,92 @@
+"""Explanations of recordings: after which row, along what, and of every file of a folder."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.output import aligned
+from pellucid.errors import InputError
+
+if TYPE_CHECKING:
+    from pellucid.series import Explanation, Forecaster, Recordings
+
+
+def explain_recordings(
+    model: Forecaster, source: Recordings, *, at: int | None, forced: bool, level: float
+) -> dict[str, Explanation]:
+    """An explanation of each recording by its place: after row `at`, or after the last one.
+
+    Where what came is in the recording, it is shown; if `forced`, each step is predicted from it. Beside the local
+    laws stands that of the recording as a whole.
+    """
+    result = {}
+    for last in source.ends():
+        origin = source.origins[last]
+        pieces = [i for i, other in enumerate(source.origins) if other.label == origin.label]
+        if at is None:
+            i, row = last, len(source.values[last]) - (model.horizon if forced else 0)
+        else:
+            i, row = _place(source, pieces, at)
+        begin, values = source.origins[i].row, source.values[i]
+        here = f"{origin.label}, after row {begin + row}"
+        if row < model.context:
+            raise InputError(
+                f"A forecast needs the {model.context} rows before it. Got {max(0, row)} in {source.sources[i]} up to "
+                f"row {begin + max(0, row)}; choose a later row with --at, or a longer recording."
+            )
+        came = values[row : row + model.horizon]
+        known = len(came) == model.horizon
+        if forced and not known:
+            raise InputError(
+                f"--forced needs the {model.horizon} rows that came after. Got {len(came)} in {source.sources[i]} "
+                f"after row {begin + row}; choose an earlier row with --at."
+            )
+        found = model.explain(values[:row], came if known else None, forced=forced, level=level)
+        if max(len(source.values[k]) for k in pieces) >= model.context + model.horizon:
+            found = replace(found, overall=model.law_of(source.pick(pieces)))
+        result[here] = found
+    return result
+
+
+def _place(source: Recordings, pieces: list[int], at: int) -> tuple[int, int]:
+    """The piece that a row lies in, and how many of its rows come before the forecast."""
+    for i in pieces:
+        begin = source.origins[i].row
+        if begin < at <= begin + len(source.values[i]):
+            return i, at - begin
+    spans = [f"{source.origins[i].row + 1} to {source.origins[i].row + len(source.values[i])}" for i in pieces]
+    raise InputError(
+        f"--at must be a row of the recording. Got {at} for {source.origins[pieces[0]].label}, which has the rows "
+        f"{', '.join(spans)}; choose one of them."
+    )
+
+
+def overview(found: Mapping[str, Explanation], target: str | None) -> str:
+    """A line for each forecast: how closely it follows its laws, and how much the law of the whole explains."""
+    import numpy as np
+
+    rows = []
+    for place, explanation in found.items():
+        chosen = [explanation.channel(target)] if target else list(range(len(explanation.channels)))
+        gaps = np.square(explanation.mean - explanation.witnessed)[:, chosen].mean(0)
+        moves = explanation.mean[:, chosen].var(axis=0)
+        relative = float(np.sqrt((gaps / np.where(moves > 0, moves, np.nan)).mean()))
+        whole, local = (None, None) if explanation.overall is None else explanation.overall.shares()
+        shares = ["-" if share is None else f"{share:.0%}" for share in (local, whole)]
+        rows.append([place, f"{relative:.3g}", f"{explanation.variation.mean():.4g}", *shares])
+    head = ["forecast", "relative deviation", "variation", "held-out variance explained: local", "whole"]
+    return aligned(head, rows)
+
+
+def write_table(found: Mapping[str, Explanation], path: Path) -> None:
+    """All explanations as one CSV file, with the recording in the first column."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        for k, (place, explanation) in enumerate(found.items()):
+            head, *rows = explanation.rows()
+            writer.writerows([["recording", *head]] if k == 0 else [])
+            writer.writerows([place, *row] for row in rows)

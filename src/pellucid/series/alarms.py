@@ -1,0 +1,146 @@
+"""When an indicator leaves what healthy recordings show: levels calibrated on these, and alarms that last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from pellucid import _checks
+from pellucid.errors import InputError
+from pellucid.trust import _rank
+
+LEVEL = 0.99
+PERSISTENCE = (4, 5)
+# An alarm lasts if it stands in this share of all recordings from then on.
+_LASTING = 0.9
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Limits:
+    """What n healthy recordings say of M indicators of C channels, in their units.
+
+    A healthy recording's distance is measured from the median of the other healthy ones,
+
+        s_i = |v_i - median of the others| / scale,
+
+    (without the bars for what can only rise), and the limit is the quantile of these at ceil((n + 1) level) / n: as far
+    as recordings are exchangeable, a further healthy one stays within it with probability `level`, for each indicator
+    and channel by itself.
+    """
+
+    center: np.ndarray
+    """(M, C) median."""
+    scale: np.ndarray
+    """(M, C) standard deviation, estimated by the median absolute deviation."""
+    limit: np.ndarray
+    """(M, C) in units of the scale; infinity where there are too few healthy recordings."""
+    count: int
+    """Healthy recordings."""
+    rising: np.ndarray
+    """(M,) whether only a rise is a sign: the indicator cannot be below what is healthy."""
+
+    @classmethod
+    def of(cls, values: np.ndarray, level: float, rising: Any) -> Limits:
+        """From the values (n, M, C) of healthy recordings; NaN is none."""
+        count = len(values)
+        rising = np.asarray(rising, dtype=bool)
+        empty = ~np.isfinite(values).any(0)  # the likelihood of all channels together is the only one of them
+        values = np.where(empty, 0.0, values)
+        center = np.nanmedian(values, axis=0)
+        scale = _spread(values, center)
+        with np.errstate(invalid="ignore"):  # what is not known is farther than anything: see below
+            gaps = values - _others(np.where(np.isfinite(values), values, np.inf))
+        distances = np.where(rising[:, None], gaps, np.abs(gaps)) / scale
+        rank = _rank(count, level)
+        limit = np.full(center.shape, np.inf)
+        if rank <= count:  # whatever is not known is the farthest
+            limit = np.sort(np.where(np.isfinite(distances), distances, np.inf), axis=0)[rank - 1]
+        return cls(
+            center=np.where(empty, np.nan, center),
+            scale=scale,
+            limit=np.where(empty, np.inf, limit),
+            count=count,
+            rising=rising,
+        )
+
+    def distances(self, values: np.ndarray) -> np.ndarray:
+        """(R, M, C) of other values: how many healthy standard deviations they are above the healthy median."""
+        return np.asarray((values - self.center) / self.scale)
+
+    def beyond(self, values: np.ndarray) -> np.ndarray:
+        """(R, M, C) 1 where a value is above its limit, -1 below, 0 within it or where either is not known."""
+        distances = np.nan_to_num(self.distances(values), nan=0.0)
+        below = (distances < -self.limit) & ~self.rising[:, None]
+        return np.asarray((distances > self.limit).astype(int) - below.astype(int))
+
+
+def _others(values: np.ndarray) -> np.ndarray:
+    """(n, ...) for each value the median of the other n - 1."""
+    count = len(values)
+    if count < 2:
+        return np.full_like(values, np.inf)
+    ordered = np.sort(values, axis=0)
+    rank = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
+    middle = ((count - 2) // 2, (count - 1) // 2)  # of the others; those above the value itself are one further
+    low, high = (np.take_along_axis(ordered, place + (rank <= place), axis=0) for place in middle)
+    return np.asarray((low + high) / 2)
+
+
+def _spread(values: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """(M, C) 1.4826 times the median absolute deviation; where more than half are equal, the standard deviation."""
+    spread = 1.4826 * np.nanmedian(np.abs(values - center), axis=0)
+    spread = np.where(spread > 0, spread, np.nanstd(values, axis=0))
+    # Where all are equal, whatever differs by more than rounding is far away.
+    return np.asarray(np.where(spread > 0, spread, np.maximum(1e-9 * np.abs(center), 1e-12)))
+
+
+def highest_level(count: int) -> float:
+    """The confidence that so many healthy recordings are enough for, n / (n + 1).
+
+    >>> highest_level(19), highest_level(99)
+    (0.95, 0.99)
+    """
+    return count / (count + 1)
+
+
+def standing(beyond: np.ndarray, persistence: tuple[int, int]) -> np.ndarray:
+    """(R, ...) whether there is an alarm: k of the last n recordings, this one included, are beyond on the same side.
+
+    >>> standing(np.array([0, 1, 1, 0, 1, -1]), (2, 3)).astype(int)
+    array([0, 0, 1, 1, 1, 0])
+    """
+    needed, window = persistence
+    result = np.zeros(beyond.shape, dtype=bool)
+    for side in (1, -1):
+        total = np.cumsum(beyond == side, axis=0)
+        before = np.zeros_like(total)
+        before[window:] = total[:-window]
+        result |= total - before >= needed
+    return result
+
+
+def lasting(alarms: np.ndarray) -> int | None:
+    """The first recording of an alarm (R,) that stands in nine tenths of all recordings from there on; None if none
+    does.
+
+    >>> lasting(np.array([False, True, False, False, True, True])), lasting(np.array([True, False]))
+    (4, None)
+    """
+    shares = np.cumsum(alarms[::-1])[::-1] / np.arange(len(alarms), 0, -1)
+    places = np.flatnonzero(alarms & (shares >= _LASTING))
+    return int(places[0]) if len(places) else None
+
+
+def check_persistence(persistence: Any) -> tuple[int, int]:
+    """(k, n): at least k of the last n."""
+    try:
+        needed, window = persistence
+    except (TypeError, ValueError):
+        raise InputError(
+            f"`persistence` must be two whole numbers, as in (4, 5): 4 of the last 5 recordings. Got {persistence!r}."
+        ) from None
+    window = _checks.whole(window, 1, "persistence")
+    return _checks.whole(needed, 1, "persistence", window), window

@@ -1,0 +1,321 @@
+"""Columns of numbers that are times and no signals: what rises or repeats like a clock, by behavior and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+# Names of times, which need only rise; and of what may be a time, which must rise evenly.
+_TIMES = {
+    "time", "times", "timestamp", "timestamps", "datetime", "date", "dates", "epoch", "clock", "elapsed", "unixtime",
+    "seconds", "second", "secs", "sec", "milliseconds", "microseconds", "nanoseconds", "ms", "minutes", "hours", "days",
+    "weeks", "months", "years", "year", "zeit", "zeitstempel", "datum", "uhrzeit", "heure", "tiempo", "fecha",
+}  # fmt: skip
+_COUNTS = {
+    "t", "sample", "samples", "index", "idx", "frame", "step", "row", "number", "no", "nr", "cycle", "cycles", "tick",
+    "ticks", "counter", "timer", "microsecond", "millisecond", "nanosecond", "usec", "msec", "unnamed",
+}  # fmt: skip
+# What else stands in the name of a time: units and where it comes from.
+_BESIDE = {
+    "s", "us", "ns", "h", "hr", "hrs", "min", "d", "stamp", "utc", "gmt", "local", "unix", "posix", "system", "since",
+    "start", "begin", "from", "of", "the", "in", "test", "run", "running", "total", "operating", "measurement",
+    "recording", "relative", "data", "point", "record", "line", "reading", "gps", "daq", "server", "logger",
+}  # fmt: skip
+_WRAPS = {"microsecond", "microseconds", "us", "usec", "millisecond", "milliseconds", "ms", "msec", "nanosecond",
+          "nanoseconds", "ns", "tick", "ticks", "counter", "timer", "clock"}  # fmt: skip
+# Where counters begin anew.
+_MODULI = (1e3, 1e6, 1e9, 2.0**8, 2.0**16, 2.0**24, 2.0**32)
+
+_CALENDAR = {
+    "year": (1900, 2100), "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "day": (1, 31), "weekday": (0, 7),
+    "yearday": (1, 366), "hour": (0, 24), "minute": (0, 60), "second": (0, 61), "millisecond": (0, 1000),
+    "microsecond": (0, 1e6), "nanosecond": (0, 1e9),
+}  # fmt: skip
+_ALIASES = {
+    "yr": "year", "years": "year", "qtr": "quarter", "mon": "month", "dayofmonth": "day", "mday": "day",
+    "dayofweek": "weekday", "dow": "weekday", "wday": "weekday", "dayofyear": "yearday", "doy": "yearday",
+    "weekofyear": "week", "hr": "hour", "hourofday": "hour", "hours": "hour", "minutes": "minute", "sec": "second",
+    "secs": "second", "seconds": "second", "msec": "millisecond", "ms": "millisecond", "milliseconds": "millisecond",
+    "usec": "microsecond", "us": "microsecond", "microseconds": "microsecond", "nsec": "nanosecond",
+    "ns": "nanosecond", "nanoseconds": "nanosecond",
+}  # fmt: skip
+# Those that go round, by names that mean nothing else.
+_CYCLES = ("quarter", "month", "week", "day", "weekday", "yearday", "hour", "minute", "second")
+_SECONDS = {
+    "hour": 3600.0, "minute": 60.0, "second": 1.0, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9
+}  # fmt: skip
+# Clocks at the beginning of files without names.
+_LEADING = (
+    ("year", "month", "day", "hour", "minute", "second"),
+    ("year", "month", "day"),
+    ("hour", "minute", "second"),
+)
+# Rows that a column without a name must have before it is called a clock.
+_FEWEST = 10
+
+
+class Clock(NamedTuple):
+    """Columns that tell the time."""
+
+    columns: tuple[int, ...]
+    reason: str
+    times: list[np.ndarray] | None
+    """Of each recording, where time may start anew; None if the columns do not tell it by themselves."""
+
+
+def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool) -> list[Clock]:
+    """The columns of tables (T, c) that are clocks in all of them.
+
+    Parameters
+    ----------
+    named : whether the columns have names. If not, only clocks at the beginning of the rows are recognised, by what
+        they do.
+    """
+    if sum(map(len, tables)) < (3 if named else _FEWEST):
+        return []
+    whole = _calendar(names, tables) if named else _leading(tables)
+    taken = set(whole.columns) if whole else set()
+    result = [whole] if whole else []
+    for column, name in enumerate(names):
+        if column in taken or not (named or column == 0):
+            continue
+        clock = None
+        for part in (tables[:1], tables):  # most columns are no clock in the first recording already
+            values = [np.asarray(table[:, column], dtype=np.float64) for table in part]
+            finite = all(np.isfinite(value).all() for value in values)
+            clock = None if not finite else _named(name, values) if named else _unnamed(values)
+            if clock is None:
+                break
+        if clock:
+            result.append(Clock((column,), *clock))
+    # What tells the time comes first, and of several what is whole.
+    return sorted(result, key=lambda clock: clock.times is None)
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name; a capital T is a temperature.
+
+    >>> sorted(_words("TimeStamp [ms]")), _words("T"), _words("t")
+    (['ms', 'stamp', 'time'], {'T'}, {'t'})
+    """
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return {word if word == "T" else word.lower() for word in found}
+
+
+def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] | None] | None:
+    """Why a column of this name is a clock, and the time that it tells; None if it is a signal."""
+    words, kind = _words(name), _kind(name)
+    only = bool(words) and words <= _TIMES | _COUNTS | _BESIDE  # no word of anything else that rises
+    falls = any((np.diff(part) < 0).any() for part in values)
+    if only and falls and words & _WRAPS and all(_modulus(part) for part in values):
+        return "counts evenly and begins anew like a clock", [_unwrapped(part) for part in values]
+    if kind in _CYCLES and all(_cycles(part, *_CALENDAR[kind]) for part in values):
+        return f"goes through the values of a calendar's {kind}", None
+    if (words & _TIMES or (only and words & _COUNTS)) and _all_runs(values, _even):
+        return "rises evenly like a time", values
+    if only and words & _TIMES and _all_runs(values, lambda run: True):
+        return "never falls and is called like a time", values
+    if only and words & _COUNTS and _all_runs(values, _jittered if "t" in words else _mostly_alike):
+        return "rises like a time", values
+    return None
+
+
+def _unnamed(values: list[np.ndarray]) -> tuple[str, list[np.ndarray]] | None:
+    """The same of the first column of a file without names."""
+    if all(_even(part) and _steady(part) for part in values):
+        return "rises evenly like a time", values
+    first = np.concatenate(values)
+    since_1970 = any(9e8 * unit <= first.min() and first.max() < 4e9 * unit for unit in (1.0, 1e3, 1e6, 1e9))
+    if since_1970 and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
+        return "rises like a time since 1970", values
+    return None
+
+
+# -- calendars ---------------------------------------------------------------------------------------------------------
+
+
+def _kind(name: str) -> str | None:
+    """What a column of a calendar is called, whatever stands around it."""
+    plain = re.sub(r"[^a-z]", "", re.sub(r"[\[(].*?[\])]", "", name.lower()))
+    return plain if plain in _CALENDAR else _ALIASES.get(plain)
+
+
+def _calendar(names: Sequence[str], tables: Sequence[np.ndarray]) -> Clock | None:
+    """Columns called year, month, ..., microsecond that tell one time together."""
+    kinds = {}
+    for column, name in enumerate(names):
+        kind = _kind(name)
+        if kind is not None and kind not in kinds and all(_within(table[:, column], kind) for table in tables):
+            kinds[kind] = column
+    if len(kinds) < 2:
+        return None
+    times = []
+    for table in tables:
+        time = _told_by({kind: np.asarray(table[:, column], dtype=np.float64) for kind, column in kinds.items()})
+        if time is None:
+            return None
+        times.append(time)
+    if not _all_runs(times, lambda run: True):
+        return None
+    shown = ", ".join(names[column] for column in kinds.values())
+    return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", times)
+
+
+def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
+    """The same at the beginning of rows without names: whole numbers, and together an even time."""
+    for kinds in _LEADING:
+        count = len(kinds)
+        if any(table.shape[1] <= count for table in tables):
+            continue
+        if not all(_within(table[:, k], kind) and (table[:, k] % 1 == 0).all()
+                   for table in tables for k, kind in enumerate(kinds)):  # fmt: skip
+            continue
+        # A further column may be a fraction of the second, from tenths to billionths: whatever makes the time even.
+        units = (None, 1e6, 1e3, 1e2, 1e1, 1e9)
+        options = [(unit, [_upon(table, kinds, unit) for table in tables]) for unit in units]
+        even = [
+            (min(_share_alike(time) for time in times if time is not None), unit, times)
+            for unit, times in options
+            if all(time is not None and _mostly_even(time) and time[-1] > time[0] for time in times)
+        ]
+        if even:
+            _, unit, times = max(even, key=lambda option: option[0])
+            width = count + (unit is not None)
+            reason = f"belongs to a clock in the first {width} columns"
+            return Clock(tuple(range(width)), reason, [time for time in times if time is not None])
+    return None
+
+
+def _upon(table: np.ndarray, kinds: Sequence[str], unit: float | None) -> np.ndarray | None:
+    """The time that the first columns tell, with so many fractions of a second in the next one."""
+    time = _told_by({kind: np.asarray(table[:, k], dtype=np.float64) for k, kind in enumerate(kinds)})
+    if unit is None or time is None:
+        return time
+    if table.shape[1] <= len(kinds) + 1:  # a clock alone is no recording
+        return None
+    part = np.asarray(table[:, len(kinds)], dtype=np.float64)
+    return time + part / unit if part.min() >= 0 and part.max() < unit and np.ptp(part) > 0 else None
+
+
+def _within(column: np.ndarray, kind: str) -> bool:
+    low, high = _CALENDAR[kind]
+    return bool(np.isfinite(column).all() and column.min() >= low and column.max() <= high)
+
+
+def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
+    """The time that columns of a calendar tell: seconds, or quarters or months where there are no days."""
+    clock: np.ndarray | float = sum((parts[kind] * unit for kind, unit in _SECONDS.items() if kind in parts), 0.0)
+    zero = np.zeros(len(next(iter(parts.values()))))
+    if "year" in parts and ("yearday" in parts or {"month", "day"} <= set(parts)):
+        months = (parts["year"] - 1970) * 12 + (parts["month"] - 1 if "month" in parts else 0)
+        days = np.floor(months).astype(np.int64).astype("M8[M]").astype("M8[D]").astype(np.float64)
+        days = days + (parts["day"] if "day" in parts else parts["yearday"]) - 1
+        return np.asarray(days * 86_400 + clock)
+    if "year" in parts and "month" in parts:
+        return None if set(parts) & set(_SECONDS) else np.asarray(parts["year"] * 12 + parts["month"])
+    if "year" in parts and "quarter" in parts:
+        return None if set(parts) & set(_SECONDS) else np.asarray(parts["year"] * 4 + parts["quarter"])
+    if set(parts) <= set(_SECONDS):
+        # Without a date the largest unit begins anew by itself.
+        period = {"hour": 86_400.0, "minute": 3600.0, "second": 60.0}.get(next(k for k in _SECONDS if k in parts), 1.0)
+        time = zero + clock
+        return np.asarray(time + period * np.cumsum(np.diff(time, prepend=time[0]) < -period / 2))
+    return None
+
+
+def _cycles(column: np.ndarray, low: float, high: float) -> bool:
+    """Whether values within the range rise, and fall only from the upper half of theirs to the lower one."""
+    if column.min() < low or column.max() > high:
+        return False
+    middle = (column.min() + column.max()) / 2
+    falls = np.flatnonzero(np.diff(column) < 0)
+    return bool((column[falls] > middle).all() and (column[falls + 1] <= middle).all())
+
+
+# -- what rises ----------------------------------------------------------------------------------------------------
+
+
+def _all_runs(values: list[np.ndarray], like: Callable[[np.ndarray], bool]) -> bool:
+    """Whether every recording rises from its beginning, or from wherever it starts anew, in this way.
+
+    Runs must be long, as half the steps of noise fall; of two rows nothing can be said.
+    """
+    judged = 0
+    for part in values:
+        falls = np.flatnonzero(np.diff(part) < 0) + 1
+        if len(falls) and len(part) < 4 * (len(falls) + 1):
+            return False
+        runs = [run for run in np.split(part, falls) if len(run) > 2]
+        if not all(like(run) for run in runs):
+            return False
+        judged += len(runs)
+    return judged > 0
+
+
+def _even(column: np.ndarray) -> bool:
+    """Whether values rise in even steps, up to rounding: no further from a straight line than a step."""
+    if len(column) < 3 or (np.diff(column) <= 0).any():
+        return False
+    line = np.linspace(column[0], column[-1], len(column))
+    return bool(np.abs(column - line).max() <= (column[-1] - column[0]) / (len(column) - 1))
+
+
+def _steady(column: np.ndarray) -> bool:
+    """Whether the steps are the same up to the last digit that is written."""
+    steps = np.diff(column)
+    for digits in range(10):
+        unit = 10.0**-digits
+        if np.abs(column / unit - np.round(column / unit)).max() < 1e-3:
+            return bool(np.abs(steps - steps.mean()).max() <= 1.001 * unit or np.ptp(steps) <= 1e-6 * steps.mean())
+    return bool(np.ptp(steps) <= 1e-6 * steps.mean())
+
+
+def _mostly_even(column: np.ndarray) -> bool:
+    """Whether values never fall, and four steps in five are alike; or whether many rows share each tick."""
+    steps = np.diff(column)
+    if not len(steps) or (steps < 0).any():
+        return False
+    if np.median(steps) > 0:
+        return _share_alike(column) >= 0.8
+    ticks, counts = np.unique(column, return_counts=True)
+    return _even(ticks) and bool(np.ptp(counts[1:-1]) <= max(1, 0.1 * np.median(counts)))
+
+
+def _mostly_alike(column: np.ndarray) -> bool:
+    """The same of values that rise with every row: a staircase may be a signal."""
+    return bool((np.diff(column) > 0).all()) and _mostly_even(column)
+
+
+def _share_alike(column: np.ndarray) -> float:
+    """The share of steps that are like the median one."""
+    steps = np.diff(column)
+    typical = np.median(steps)
+    return float((np.abs(steps - typical) <= 0.1 * typical).mean())
+
+
+def _jittered(column: np.ndarray) -> bool:
+    """Whether values rise with every row, in steps that vary little but for gaps."""
+    steps = np.diff(column)
+    usual = steps[steps <= 5 * np.median(steps)]
+    return bool((steps > 0).all() and usual.std() <= 0.5 * usual.mean())
+
+
+def _modulus(column: np.ndarray) -> float | None:
+    """Where a counter that rises in even steps begins anew: a round number."""
+    steps = np.diff(column)
+    typical = np.median(steps) if len(steps) else 0.0
+    if typical <= 0 or column.min() < 0:
+        return None
+    for modulus in (m for m in _MODULI if column.max() < m):
+        rises = steps % modulus
+        if (np.abs(rises - typical) <= 0.1 * typical).mean() >= 0.9 and rises.max() < modulus / 2:
+            return modulus
+    return None
+
+
+def _unwrapped(column: np.ndarray) -> np.ndarray:
+    modulus = _modulus(column) or 0.0
+    return np.asarray(column + modulus * np.cumsum(np.diff(column, prepend=column[0]) < 0))

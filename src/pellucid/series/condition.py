@@ -1,0 +1,220 @@
+"""The condition of a machine over time: indicators of its recordings, and the alarms that follow from healthy ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from pellucid.series import alarms as _alarms
+from pellucid.series.alarms import Limits
+from pellucid.series.indicators import INDICATORS
+from pellucid.series.stream import hours_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL = "all channels"
+# Healthy recordings of which limits can be tried out on others.
+_FEWEST = 9
+
+
+class Alarm(NamedTuple):
+    """An indicator of a channel that left what is healthy; recordings are counted from 0."""
+
+    channel: str
+    indicator: str
+    first: int
+    """The recording at which it was raised, with nothing known of those after it."""
+    lasts: int | None
+    """The recording from which on it stood in nine tenths of all; None if it comes and goes."""
+    side: str
+    """"above" or "below" what is healthy, when it was raised."""
+    peak: float
+    """The largest distance from then on, in healthy standard deviations."""
+    peak_at: int
+    """In this recording."""
+
+
+class FalseAlarms(NamedTuple):
+    """Healthy recordings judged by other healthy ones."""
+
+    level: float
+    """Of the limits: that of the condition, or the highest that half of the healthy recordings are enough for."""
+    beyond: float
+    """The share of values beyond their limits, over all indicators and channels; 1 - level is what is promised."""
+    raised: int
+    """Indicators of channels that raise an alarm,"""
+    of: int
+    """of so many."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Condition:
+    """Indicators of R recordings over time, and the alarms that follow from n healthy ones; see `assess`."""
+
+    channels: tuple[str, ...]
+    """C of them; of several the last is "all channels", which has a likelihood only."""
+    recordings: tuple[str, ...]
+    """Their names, in the order of time."""
+    values: np.ndarray = field(repr=False)
+    """(R, M, C) of the M `INDICATORS`; NaN where there is none."""
+    reference: np.ndarray = field(repr=False)
+    """(n, M, C) the same of the healthy recordings, the law of each compared with that of the others."""
+    healthy: np.ndarray = field(repr=False)
+    """(R,) which of the recordings are these; none if they are others."""
+    level: float
+    persistence: tuple[int, int]
+    sequences: int
+    order: int
+    """Of the laws that recordings are compared by."""
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name in self.channels if name != ALL)
+        return f"Condition({len(self)} recordings of {names}; {len(self.alarms)} alarms)"
+
+    def __str__(self) -> str:
+        from pellucid.series.condition_text import text
+
+        return text(self)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Of the healthy recordings, at the level."""
+        # A recording is never predicted better by the healthy law than by its own.
+        return Limits.of(self.reference, self.level, [name == "law" for name in INDICATORS])
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """(R, M, C) from the healthy median, in healthy standard deviations."""
+        return self.limits.distances(self.values)
+
+    @cached_property
+    def beyond(self) -> np.ndarray:
+        """(R, M, C) 1 above the limit, -1 below, 0 within."""
+        return self.limits.beyond(self.values)
+
+    @cached_property
+    def standing(self) -> np.ndarray:
+        """(R, M, C) where there is an alarm; see `alarms.standing`."""
+        return _alarms.standing(self.beyond, self.persistence)
+
+    @cached_property
+    def alarms(self) -> list[Alarm]:
+        """Of all channels and indicators after the last healthy recording, the earliest first."""
+        result = []
+        raised = self.standing.copy()
+        raised[: self.judged] = False
+        for m, c in np.argwhere(raised.any(0)).tolist():
+            first = int(np.flatnonzero(raised[:, m, c])[0])
+            far = np.nan_to_num(np.abs(self.distances[first:, m, c]))
+            window = self.beyond[max(0, first + 1 - self.persistence[1]) : first + 1, m, c]
+            result.append(
+                Alarm(
+                    channel=self.channels[c],
+                    indicator=INDICATORS[m],
+                    first=first,
+                    lasts=_alarms.lasting(raised[:, m, c]),
+                    side="above" if window.sum() > 0 else "below",
+                    peak=float(far.max()),
+                    peak_at=first + int(far.argmax()),
+                )
+            )
+        return sorted(result, key=lambda alarm: alarm.first)
+
+    @property
+    def judged(self) -> int:
+        """The first recording that is judged: a machine that was healthy later had no fault before."""
+        places = np.flatnonzero(self.healthy)
+        return int(places[-1]) + 1 if len(places) else 0
+
+    @cached_property
+    def false_alarms(self) -> FalseAlarms | None:
+        """What limits from the first half of the healthy recordings say of the second half; None of too few."""
+        half = len(self.reference) // 2
+        if half < _FEWEST:
+            return None
+        level = min(self.level, _alarms.highest_level(half))
+        limits = Limits.of(self.reference[:half], level, self.limits.rising)
+        beyond = limits.beyond(self.reference[half:])
+        counted = np.isfinite(limits.center)
+        raised = _alarms.standing(beyond, self.persistence).any(0) & counted
+        return FalseAlarms(level, float((beyond != 0).mean(0)[counted].mean()), int(raised.sum()), int(counted.sum()))
+
+    @cached_property
+    def hours(self) -> list[float] | None:
+        """Since the first recording, if the names tell the time."""
+        return hours_of(self.recordings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON; None for what is not known."""
+        return {
+            "channels": list(self.channels),
+            "indicators": list(INDICATORS),
+            "recordings": list(self.recordings),
+            "hours": self.hours,
+            "healthy": np.flatnonzero(self.healthy).tolist(),
+            "calibrated": self.limits.count,
+            "level": self.level,
+            "persistence": list(self.persistence),
+            "sequences": self.sequences,
+            "order": self.order,
+            "center": plain(self.limits.center),
+            "scale": plain(self.limits.scale),
+            "limit": plain(self.limits.limit),
+            "false_alarms": None if self.false_alarms is None else self.false_alarms._asdict(),
+            "alarms": [alarm._asdict() for alarm in self.alarms],
+            "values": plain(self.values),
+            "distances": plain(self.distances),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write everything as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict(), allow_nan=False) + "\n", encoding="utf-8")
+
+    def to_csv(self, path: str | Path) -> None:
+        """A row per recording and channel: every indicator, its distance from healthy, and where there is an alarm."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        hours = self.hours
+        writer.writerow(["number", "recording", *(["hours"] if hours else []), "healthy", "channel", *INDICATORS,
+                         *(f"{name}: distance" for name in INDICATORS), "beyond", "alarm"])  # fmt: skip
+        for r, name in enumerate(self.recordings):
+            for c, channel in enumerate(self.channels):
+                numbers = [*self.values[r, :, c], *self.distances[r, :, c]]
+                cells = [f"{v:.6g}" if np.isfinite(v) else "" for v in numbers]
+                marks = [" ".join(np.array(INDICATORS)[marked].tolist())
+                         for marked in (self.beyond[r, :, c] != 0, self.standing[r, :, c])]  # fmt: skip
+                time = [f"{hours[r]:.6g}"] if hours else []
+                writer.writerow([r + 1, name, *time, int(self.healthy[r]), channel, *cells, *marks])
+        Path(path).write_text(stream.getvalue(), encoding="utf-8")
+
+    def to_html(self, path: str | Path, *, title: str = "Condition") -> None:
+        """Write it as one HTML file that needs nothing else: every indicator of every channel over time."""
+        from pellucid.series.condition_report import write
+
+        write(self, path, title=title)
+
+    def plot(self, channels: Sequence[str] | None = None, indicators: Sequence[str] | None = None) -> Figure:
+        """Every indicator over time, channel by channel, with alarm levels and first alarms; see `plot_condition`."""
+        from pellucid.series.condition_figure import plot_condition
+
+        return plot_condition(self, channels, indicators)
+
+
+def plain(values: np.ndarray) -> Any:
+    """Nested lists with six digits; None for what is not finite."""
+    if values.ndim:
+        return [plain(part) for part in values]
+    return float(f"{values:.6g}") if np.isfinite(values) else None

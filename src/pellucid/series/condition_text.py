@@ -1,0 +1,172 @@
+"""The condition of a machine in words: what a terminal and the head of a report say."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.series.alarms import highest_level
+from pellucid.series.indicators import INDICATORS
+from pellucid.trust import percent
+
+# So many times as many false alarms as promised are no chance.
+_DRIFT = 3.0
+
+if TYPE_CHECKING:
+    from pellucid.series.condition import Alarm, Condition
+
+
+def text(condition: Condition) -> str:
+    """Everything that a terminal shows."""
+    parts = [basis(condition), table(condition), "\n".join(verdicts(condition)), false_alarms(condition)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def basis(condition: Condition) -> str:
+    """What was compared with what."""
+    needed, window = condition.persistence
+    limits = condition.limits
+    places = np.flatnonzero(condition.healthy)
+    which = f"{limits.count} others"
+    if len(places):
+        span = f"number {places[0] + 1} to {places[-1] + 1}" if len(places) > 1 else f"number {places[0] + 1}"
+        which = f"{limits.count} of them, {span}"
+    lines = [
+        f"{len(condition)} recordings, {condition.sequences} sequences of each through the network; healthy: {which}"
+    ]
+    if known(condition):
+        lines.append(
+            f"alarm: {needed} of the last {window} recordings beyond a limit, which {percent(condition.level)} of "
+            f"healthy recordings stay within (calibrated on {limits.count})"
+        )
+    else:
+        lines.append(unknown(condition))
+    return "\n".join(lines)
+
+
+def known(condition: Condition) -> bool:
+    """Whether there are alarm levels at all."""
+    return bool(np.isfinite(condition.limits.limit).any())
+
+
+def unknown(condition: Condition) -> str:
+    """Why there are none, and what to do."""
+    count = condition.limits.count
+    enough = math.floor(1000 * highest_level(count)) / 1000
+    return (
+        f"Alarm levels of {percent(condition.level)} are not known: {count} healthy recordings are enough for "
+        f"{percent(enough)}; name more of them with `healthy=`, or lower `level`."
+    )
+
+
+def table(condition: Condition) -> str:
+    """The number of the recording at which each indicator of each channel raised its first alarm."""
+    if not known(condition):
+        return ""
+    rows = [["first alarm", *INDICATORS]]
+    for c, channel in enumerate(condition.channels):
+        own = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
+        there = np.isfinite(condition.limits.center[:, c])
+        rows.append([channel, *(cell(own.get(name)) if there[m] else "" for m, name in enumerate(INDICATORS))])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+             for row in rows]  # fmt: skip
+    lines.insert(1, "-" * len(lines[0]))
+    if any(alarm.lasts is None or alarm.lasts > alarm.first for alarm in condition.alarms):
+        lines.append("A~B comes and goes from A on and lasts from B on; A~ does not last")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def cell(alarm: Alarm | None) -> str:
+    """A number, counted from 1; where the alarm comes and goes at first, also that from which on it lasts."""
+    if alarm is None:
+        return "-"
+    if alarm.lasts == alarm.first:
+        return str(alarm.first + 1)
+    return f"{alarm.first + 1}~{'' if alarm.lasts is None else alarm.lasts + 1}"
+
+
+def verdicts(condition: Condition) -> list[str]:
+    """A sentence per channel that shows a change, the earliest first, and one for all others."""
+    if not known(condition):
+        return []
+    lines, rest = [], single(condition)
+    for channel in ranked(condition):
+        lines.append(f"{channel}: {sentence(condition, channel)}")
+        rest.remove(channel)
+    if rest:
+        lines.append(f"no alarm: {', '.join(rest)}" if lines else "No channel shows an alarm.")
+    return lines
+
+
+def ranked(condition: Condition) -> list[str]:
+    """Channels that raise an alarm: first those with one that lasts, by when it begins."""
+    begins = {}
+    for channel in single(condition):
+        own = [alarm for alarm in condition.alarms if alarm.channel == channel]
+        if own:
+            begins[channel] = earliest(own)
+    # The law of a channel reads its neighbors, too: where several begin together, the farthest one is named first.
+    return sorted(begins, key=lambda name: _since(begins[name]))
+
+
+def earliest(alarms: list[Alarm]) -> Alarm:
+    """The one that lasts longest; of passing ones the first."""
+    return min(alarms, key=_since)
+
+
+def _since(alarm: Alarm) -> tuple[bool, int, float]:
+    return alarm.lasts is None, alarm.first if alarm.lasts is None else alarm.lasts, -alarm.peak
+
+
+def sentence(condition: Condition, channel: str) -> str:
+    """Since when a channel is in alarm, by which indicator, and how far it went."""
+    own = [alarm for alarm in condition.alarms if alarm.channel == channel]
+    if not own:
+        return "no alarm"
+    first = earliest(own)
+    worst = max(own, key=lambda alarm: alarm.peak)
+    place = first.first if first.lasts is None else first.lasts
+    kind = "alarms that come and go, the first at" if first.lasts is None else "alarm since"
+    same = [a.indicator for a in own if (a.first if first.lasts is None else a.lasts) == place]
+    by = ", ".join(sorted(same, key=INDICATORS.index))
+    return (
+        f"{kind} {where(condition, place)}, {first.side} healthy by {by}; largest: {worst.indicator}, "
+        f"{worst.peak:.3g} healthy sd in recording {worst.peak_at + 1}"
+    )
+
+
+def where(condition: Condition, place: int) -> str:
+    """A recording by number and name, and how long before the last one."""
+    found = f"recording {place + 1} of {len(condition)} ({condition.recordings[place]})"
+    if condition.hours is not None:
+        found += f", {condition.hours[-1] - condition.hours[place]:.1f} h before the last"
+    return found
+
+
+def false_alarms(condition: Condition) -> str:
+    """How healthy recordings fare with limits from others, and what limits do not promise."""
+    if not known(condition):
+        return ""
+    lines = []
+    check = condition.false_alarms
+    if check is not None:
+        lines.append(
+            f"false alarms: by {percent(round(check.level, 3))} limits from the first half of the healthy recordings, "
+            f"{percent(round(check.beyond, 3))} of values in the second half are beyond; {check.raised} of {check.of} "
+            "indicators of channels raise an alarm there"
+        )
+        if check.beyond > _DRIFT * (1 - check.level):
+            lines.append("note: the healthy recordings drift, or are not all healthy: expect false alarms")
+    pairs = int(np.isfinite(condition.limits.center).sum())
+    lines.append(f"each limit is for one indicator of one channel: of {pairs} some are crossed by chance")
+    return "\n".join(lines)
+
+
+def single(condition: Condition) -> list[str]:
+    """The channels, without all of them together."""
+    from pellucid.series.condition import ALL
+
+    return [name for name in condition.channels if name != ALL or len(condition.channels) == 1]

@@ -1,0 +1,253 @@
+"""Where a recording must be cut: at gaps in time, where time starts anew, and at blanks that are not filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, NamedTuple, final
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.series.tables import Table
+
+Fill = Literal["linear", "previous", "split"]
+Gaps = Literal["split", "ignore"]
+LONGEST = 5
+"""Rows in a row that are filled; more are cut out."""
+# A step longer than this, in typical ones, is a gap: of even times, and of others.
+_EVEN, _UNEVEN = 1.5, 5.0
+# Of more steps than this share it is not said that they are gaps.
+_OFTEN = 0.1
+
+
+class Piece(NamedTuple):
+    """Rows that follow each other."""
+
+    values: np.ndarray
+    row: int
+    """The place of its first row, from 0, in the recording."""
+    whole: bool
+    """Whether it is all of the recording."""
+
+
+@final
+@dataclass(eq=False)
+class Cutter:
+    """Cuts recordings one by one, and counts what it did."""
+
+    fill: Fill | None = None
+    gaps: Gaps = "split"
+    filled: Counter[str] = field(default_factory=Counter)
+    """Cells of each channel."""
+    lost: int = 0
+    """Rows that were cut out."""
+    inserted: int = 0
+    """Rows that were missing and are filled."""
+    anew: int = 0
+    """How often time started anew."""
+    jumps: list[tuple[float, str]] = field(default_factory=list)
+    """The gaps, in steps, each in words."""
+    uneven: list[str] = field(default_factory=list)
+    """Recordings with uneven times, in words."""
+
+    def cut(self, table: Table, channels: tuple[str, ...], times: np.ndarray | None, unit: str) -> list[Piece]:
+        """The pieces of a recording.
+
+        Parameters
+        ----------
+        times : (T,) of the rows, if they are known.
+        unit : of the times, "s" for seconds; "" if it is not known.
+        """
+        columns = [table.numeric.index(name) for name in channels]
+        plain = columns == list(range(table.values.shape[1]))
+        values = table.values if plain else table.values[:, columns]
+        self._require_numbers(table, channels, values)
+        pieces, ahead = [], 0
+        for begin, end, missing in self._stretches(table, times, unit):
+            part, where = values[begin:end], np.array([], dtype=np.int64)
+            if missing:
+                where = np.repeat([row - begin for row in missing], list(missing.values()))
+                part = np.insert(part.astype(np.float64), where, np.nan, axis=0)
+            row, ahead = begin + ahead, ahead + len(where)
+            if part.dtype.kind != "f" or not np.isnan(part).any():
+                pieces.append(Piece(part, row, False))
+                continue
+            new = np.zeros(len(part), dtype=bool)
+            new[where + np.arange(len(where))] = True
+            pieces += [Piece(known, row + first, False) for first, known in self._known(part, channels, new)]
+        self.inserted += ahead
+        if len(pieces) == 1 and len(pieces[0].values) == len(values) + ahead:
+            pieces = [pieces[0]._replace(whole=True)]
+        return pieces
+
+    def _require_numbers(self, table: Table, channels: tuple[str, ...], values: np.ndarray) -> None:
+        if values.dtype.kind != "f" or np.isfinite(values).all():
+            return
+        endless = np.argwhere(np.isinf(values))
+        if len(endless):
+            row, column = endless[0]
+            raise InputError(
+                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, column "
+                f"{channels[column]!r}, row {table.rows[row]}; correct it, or leave that column out with `drop=`."
+            )
+        blank = np.isnan(values)
+        empty = blank.all(axis=0)
+        if empty.any():
+            name = channels[int(np.argmax(empty))]
+            raise InputError(
+                f"Every channel must have values. Got none in {table.label}, column {name!r}; leave that column out "
+                "with `drop=`."
+            )
+        if self.fill is None:
+            row, column = np.argwhere(blank)[0]
+            raise InputError(
+                f"Recordings must have no missing values. Got {table.blank} in {table.file}, column "
+                f"{channels[column]!r}, row {table.rows[row]} ({blank.sum()} such in all); fill with `fill='linear'` "
+                "or `fill='previous'`, or cut there with `fill='split'`."
+            )
+
+    def _stretches(
+        self, table: Table, times: np.ndarray | None, unit: str
+    ) -> Iterator[tuple[int, int, dict[int, int]]]:
+        """(begin, end, missing): rows that follow each other in time, and how many are missing before which row."""
+        if times is None or len(times) < 3 or not np.isfinite(times).all():
+            yield 0, len(table), {}
+            return
+        falls = (np.flatnonzero(np.diff(times) < 0) + 1).tolist()
+        self.anew += len(falls)
+        for begin, end in zip([0, *falls], [*falls, len(times)], strict=True):
+            steps = np.diff(times[begin:end])
+            typical = typical_step(times[begin:end])
+            if typical is None:
+                yield begin, end, {}
+                continue
+            often = (steps > _EVEN * typical).mean() > _OFTEN
+            # Where steps vary, a gap is longer than they do.
+            limit = _UNEVEN * max(1.0, float(np.quantile(steps, 0.95)) / typical) if often else _EVEN
+            long = np.flatnonzero(steps > limit * typical) + 1 + begin
+            for row in long:
+                length = times[row] - times[row - 1]
+                words = f"{duration(length, unit)} after row {row} of {table.label}, where a step is "
+                self.jumps.append((length / typical, words + duration(typical, unit)))
+            if often or is_uneven(times[begin:end], typical, limit):
+                usual = np.quantile(steps, [0.05, 0.95])
+                words = f"{duration(float(usual[0]), unit)} to {duration(float(usual[1]), unit)}"
+                self.uneven.append(f"{table.label}: {words}")
+            if self.gaps == "ignore":
+                yield begin, end, {}
+                continue
+            missing = {int(row): round((times[row] - times[row - 1]) / typical) - 1 for row in long}
+            if self.fill not in ("linear", "previous") or often:
+                missing = {}
+            missing = {row: rows for row, rows in missing.items() if rows <= LONGEST}
+            cuts = [begin, *(int(row) for row in long if int(row) not in missing), end]
+            for first, last in pairwise(cuts):
+                yield first, last, {row: rows for row, rows in missing.items() if first < row < last}
+
+    def _known(self, part: np.ndarray, channels: tuple[str, ...], new: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Stretches without blanks and where they begin: what can be filled is filled, the rest is cut out.
+
+        Parameters
+        ----------
+        new : (T,) which rows were missing altogether.
+        """
+        result = part.astype(np.float64)
+        for column, name in enumerate(channels):
+            blank = np.asarray(np.isnan(part[:, column]))
+            for begin, end in _runs(blank) if self.fill in ("linear", "previous") else []:
+                if end - begin > LONGEST or begin == 0 or (end == len(part) and self.fill == "linear"):
+                    continue
+                before = part[begin - 1, column]
+                after = part[end, column] if self.fill == "linear" else before
+                result[begin:end, column] = np.linspace(before, after, end - begin + 2)[1:-1]
+                self.filled[name] += int((~new[begin:end]).sum())
+        known = np.asarray(np.isfinite(result).all(axis=1))
+        self.lost += int((~known & ~new).sum())
+        for begin, end in _runs(known):
+            yield begin, result[begin:end]
+
+    def notes(self) -> list[str]:
+        """What was done, in sentences."""
+        from pellucid.report.numbers import counted
+
+        result = []
+        if self.anew:
+            times = "once" if self.anew == 1 else f"{self.anew} times"
+            result.append(f"time starts anew {times}: there a recording of its own begins")
+        if self.jumps:
+            longest = ("the longest " if len(self.jumps) > 1 else "") + max(self.jumps)[1]
+            if self.gaps == "ignore":
+                done = "joined as asked, as if nothing lay between"
+            elif self.fill in ("linear", "previous"):
+                done = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
+            else:
+                done = (
+                    f"the recording is cut there; `fill='linear'` fills up to {LONGEST} missing rows, `gaps='ignore'` "
+                    "joins what is on either side"
+                )
+            result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {done}")
+        if self.uneven:
+            others = f" and {len(self.uneven) - 1} more" if len(self.uneven) > 1 else ""
+            result.append(
+                f"rows are not evenly spaced in time ({self.uneven[0]}{others}), and a law counts rows, not time: "
+                "resample them first (pandas: df.resample), or read the laws with care"
+            )
+        if any(self.filled.values()):
+            how = "by straight lines" if self.fill == "linear" else "with the value before"
+            each = ", ".join(f"{name} {count}" for name, count in self.filled.items() if count)
+            result.append(f"{counted(sum(self.filled.values()), 'blank cell')} filled {how} ({each})")
+        if self.lost:
+            why = "" if self.fill == "split" else f" (more than {LONGEST} in a row, or at an end)"
+            result.append(f"{counted(self.lost, 'row')} with blanks{why} cut out")
+        return result
+
+
+def typical_step(times: np.ndarray) -> float | None:
+    """Between rows: the median, or the mean where many rows share a tick; None if time stands still."""
+    if len(times) < 3 or times[-1] <= times[0]:
+        return None
+    steps = np.diff(times)
+    typical = float(np.median(steps))
+    return typical if typical > 0 else max(float(steps.mean()), float(steps[steps > 0].min()))
+
+
+def is_uneven(times: np.ndarray, typical: float, limit: float = _EVEN) -> bool:
+    """Whether more than one step in ten differs by a tenth, beyond what rounding does, gaps aside."""
+    steps = np.diff(times)
+    usual = steps[steps <= limit * typical]
+    if (usual == 0).mean() > 0.5:  # many rows to a tick: nothing is known of the steps within
+        return False
+    off = np.abs(usual - typical)
+    return bool(((off > 0.1 * typical) & (off > _digit(times))).mean() > _OFTEN)
+
+
+def _digit(times: np.ndarray) -> float:
+    """The last digit that times are written with."""
+    for digits in range(10):
+        unit = 10.0**-digits
+        if np.abs(times / unit - np.round(times / unit)).max() < 1e-3:
+            return 1.001 * unit
+    return 0.0
+
+
+def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Where a mask holds: (begin, end) of each stretch."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return [(int(begin), int(end)) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def duration(value: float, unit: str) -> str:
+    """A length of time as people say it.
+
+    >>> duration(5400, "s"), duration(0.02, "s"), duration(3, "")
+    ('1.5 h', '20 ms', '3')
+    """
+    if not unit:
+        return f"{value:.4g}"
+    for size, name in ((86_400, "days"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value * 1e6:.3g} µs"

@@ -1,0 +1,191 @@
+"""From tables to recordings: what is a channel and what a time, which rows follow each other, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.series.clocks import clocks_of
+from pellucid.series.cutting import Cutter, Fill, Gaps
+from pellucid.series.long_tables import counted_units, pivoted, unit_column, units
+from pellucid.series.recordings import Origin, Recordings, columns_of
+from pellucid.series.stamps import times_of
+from pellucid.series.tables import Table
+
+
+class Treatment(NamedTuple):
+    """What is asked for; see `read`."""
+
+    drop: tuple[str, ...] = ()
+    by: str | None = None
+    pivot: str | None = None
+    fill: Fill | None = None
+    gaps: Gaps = "split"
+
+
+def treatment(
+    drop: str | Iterable[str] | None, by: str | None, pivot: str | None, fill: str | None, gaps: str
+) -> Treatment:
+    """The same, checked."""
+    if fill not in (None, "linear", "previous", "split"):
+        raise InputError(f'`fill` must be "linear", "previous", "split" or None. Got {fill!r}; choose one of these.')
+    if gaps not in ("split", "ignore"):
+        raise InputError(f'`gaps` must be "split" or "ignore". Got {gaps!r}; choose one of these.')
+    names = (drop,) if isinstance(drop, str) else tuple(str(name) for name in drop or ())
+    return Treatment(names, by, pivot, fill, gaps)  # type: ignore[arg-type]
+
+
+class _Roles(NamedTuple):
+    """What the columns of tables are."""
+
+    channels: tuple[str, ...]
+    ignored: tuple[tuple[str, str], ...]
+    times: list[np.ndarray | None]
+    unit: str
+    """Of the times: "s", or "" if it is not known."""
+
+
+def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> Recordings:
+    """Recordings of these tables.
+
+    Parameters
+    ----------
+    wanted : the channels; by default every column of numbers that is no time.
+    """
+    for table in tables:
+        columns_of(asked.drop if wanted is None else (), table.names, table.file)
+    parts = [table.without(asked.drop) for table in tables]
+    ignored: list[tuple[str, str]] = []
+    notes: list[str] = []
+    if asked.pivot is not None:
+        apart = [unit for table in parts for unit in ([table] if asked.by is None else units(table, asked.by))]
+        parts = [pivoted(unit, asked.pivot, _times(unit, [asked.pivot])) for unit in apart]
+    elif asked.by is not None:
+        parts = [unit for table in parts for unit in units(table, asked.by)]
+    else:
+        parts, name = _apart(parts, wanted)
+        if name is not None:
+            verb = "holds the names of" if name in tables[0].others else "numbers"
+            ignored.append((name, f"{verb} units, each of which is a recording of its own"))
+    if wanted is None:
+        _require_same(parts)
+    for table in parts:
+        columns_of(wanted or (), table.names, table.file)
+        for name in wanted or ():
+            if name not in table.numeric:
+                raise table.refuse(name)
+    roles = _roles(parts, wanted)
+    cutter = Cutter(fill=asked.fill, gaps=asked.gaps)
+    values, sources, origins = [], [], []
+    for table, times in zip(parts, roles.times, strict=True):
+        for piece in cutter.cut(table, roles.channels, times, roles.unit):
+            values.append(piece.values)
+            rows = "" if piece.whole else f" (rows {piece.row + 1} to {piece.row + len(piece.values)})"
+            sources.append(f"{table.label}{rows}")
+            origins.append(Origin(table.file, table.unit, piece.row))
+    if not values:
+        raise InputError(
+            f"Recordings must have rows without blanks. Got none in {parts[0].label}; fill them with `fill='linear'`, "
+            "or leave out columns that are mostly blank with `drop=`."
+        )
+    notes += cutter.notes()
+    return Recordings(
+        values=tuple(values),
+        channels=roles.channels,
+        sources=tuple(sources),
+        origins=tuple(origins),
+        ignored=(*ignored, *roles.ignored),
+        notes=tuple(notes),
+    )
+
+
+def _times(table: Table, signals: Sequence[str]) -> np.ndarray | None:
+    """What the columns other than these tell of the time of each row."""
+    return _roles([table], (), [name for name in table.names if name not in signals]).times[0]
+
+
+def _require_same(tables: Sequence[Table]) -> None:
+    first = tables[0]
+    for table in tables:
+        if table.names != first.names:
+            raise InputError(
+                f"All files of a folder must have the same columns. Got {', '.join(table.names)} in {table.label} "
+                f"after {', '.join(first.names)} in {first.label}; choose the common ones with `channels`, or the "
+                "files with `pattern`."
+            )
+
+
+def _apart(tables: list[Table], wanted: Sequence[str] | None) -> tuple[list[Table], str | None]:
+    """Tables that hold one recording each, and the column that told them apart, if any did."""
+    first = tables[0]
+    if all(counted_units(table) is not None for table in tables) and first.names[0] not in (wanted or ()):
+        return [unit for table in tables for unit in units(table, first.names[0])], first.names[0]
+    candidates = [name for name in first.names if name not in (wanted or ())]
+    if not any(name in first.others or first.named for name in candidates):
+        return tables, None
+    found = []
+    for table in tables:
+        names = [name for name in candidates if name in table.names]
+        roles = _roles([table], (), names)
+        gone = {name for name, _ in roles.ignored}
+        left = [name for name in names if name not in gone]
+        name = unit_column(table, left, roles.times[0], wanted)
+        found.append(name)
+    name = next((name for name in found if name is not None), None)
+    if name is None:
+        return tables, None
+    return [unit for table in tables for unit in units(table, name)], name
+
+
+def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequence[str] | None = None) -> _Roles:
+    """What is a time, and what a channel.
+
+    Parameters
+    ----------
+    wanted : the channels; None decides. Columns of text are refused only then.
+    among : the columns to look at; by default all that are not wanted.
+    """
+    first = tables[0]
+    names = [name for name in (first.names if among is None else among) if name not in (wanted or ())]
+    names = [name for name in names if all(name in table.names for table in tables)]
+    stamps = [name for name in names if all(n in t.others and t.others[n].stamps for t in tables for n in [name])]
+    numeric = [name for name in names if all(name in table.numeric for table in tables)]
+    ignored = [(name, "holds dates or times") for name in stamps]
+    places = [[table.numeric.index(name) for name in numeric] for table in tables]
+    plain = all(place == list(range(table.values.shape[1])) for place, table in zip(places, tables, strict=True))
+    blocks = [table.values if plain else table.values[:, place] for table, place in zip(tables, places, strict=True)]
+    clocks = clocks_of(numeric, blocks, named=first.named)
+    times: list[np.ndarray | None] = [None] * len(tables)
+    unit = ""
+    if stamps:
+        unit = "s"
+        for i, table in enumerate(tables):
+            times[i] = times_of([s for name in stamps if (s := table.others[name].stamps) is not None])
+    elif clocks and clocks[0].times is not None:
+        times = list(clocks[0].times)
+    ignored += [(numeric[column], clock.reason) for clock in clocks for column in clock.columns]
+    if wanted is not None:
+        return _Roles(tuple(wanted), tuple(ignored), times, unit)
+    for name in (name for name in names if name not in numeric and name not in stamps):
+        texts = [{cell for cell in table.others[name].cells if cell is not None} if name in table.others else {""}
+                 for table in tables]  # fmt: skip
+        if all(len(cells) == 1 for cells in texts) and all(name in table.others for table in tables):
+            ignored.append((name, "holds one text throughout"))
+            continue
+        raise next(t for t, cells in zip(tables, texts, strict=True) if name in t.others and len(cells) > 1).refuse(
+            name
+        )
+    gone = {name for name, _ in ignored}
+    channels = [name for name in numeric if name not in gone]
+    if not channels and numeric:  # whatever is alone is meant
+        channels, ignored = numeric, [(name, reason) for name, reason in ignored if name not in numeric]
+        times = times if stamps else [None] * len(tables)
+    if not channels:
+        raise InputError(
+            f"{first.file} must have a column of numbers to learn from. Got {', '.join(first.names)}, which hold none; "
+            "add one."
+        )
+    return _Roles(tuple(channels), tuple(ignored), times, unit)

@@ -1,0 +1,25 @@
+"""What can be said of autoregressive laws: whether they are stable, and the words for laws that say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NOTHING = "the laws explain nothing at steps they were not fitted to"
+CURE = "try a lower order, a wider radius, a larger ridge, fewer channels or a larger weight"
+
+
+def spectral_radius(parameters: np.ndarray) -> np.ndarray:
+    """(n,) the largest modulus of the eigenvalues of autoregressive laws (n, 1 + order c, c).
+
+    The law x_{t+1} = sum_k theta_{k+1} x_{t-k} + theta_0 moves the last `order` values on by its companion matrix
+
+        [theta_1' theta_2' ...; I 0 ...; 0 I ...].
+
+    Above 1 a forecast by the law alone grows without bound; at most 1 it does not. Units of the channels do not matter.
+    """
+    count, rows, channels = parameters.shape
+    companion = np.zeros((count, rows - 1, rows - 1))
+    companion[:, :channels] = parameters[:, 1:].swapaxes(1, 2)
+    places = np.arange(rows - 1 - channels)
+    companion[:, places + channels, places] = 1
+    return np.asarray(np.abs(np.linalg.eigvals(companion)).max(1))

@@ -1,0 +1,162 @@
+"""Tables that hold several recordings: one unit after the other, or one row per sensor and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.series.tables import Table, is_number
+
+# What columns are called that tell units apart.
+_UNITS = {
+    "id", "ids", "uid", "unit", "units", "sensor", "device", "machine", "engine", "asset", "subject", "patient", "run",
+    "test", "trial", "experiment", "batch", "group", "station", "node", "serial", "variable", "tag", "signal", "name",
+    "parameter", "measurement", "metric", "no", "nr", "number", "series", "recording", "file", "item", "channel",
+}  # fmt: skip
+# Levels that a message names.
+_SHOWN = 4
+
+
+def is_unit_name(name: str) -> bool:
+    """Whether a column is called like what tells units apart: "unit", "engine_id"; not "sensor 2", which is one.
+
+    >>> is_unit_name("engine_id"), is_unit_name("sensor 2"), is_unit_name("unit pressure")
+    (True, False, False)
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+    return bool(words) and set(words) <= _UNITS and not re.search(r"\d", name)
+
+
+def units(table: Table, by: str) -> list[Table]:
+    """One table for each level of a column, in the order in which they come."""
+    cells = _levels(table, by)
+    rest = table.without([by])
+    names, first, place = np.unique(cells, return_index=True, return_inverse=True)
+    return [rest.take(np.flatnonzero(place == k), unit=f"{by} {names[k]}") for k in np.argsort(first)]
+
+
+def pivoted(table: Table, pivot: str, times: np.ndarray | None) -> Table:
+    """A long table as a wide one: each level of a column becomes a channel, and each time a row.
+
+    Parameters
+    ----------
+    times : (T,) of the rows; without, the k-th row of every level is of the same time.
+    """
+    cells = _levels(table, pivot)
+    levels = list(dict.fromkeys(cells.tolist()))
+    rest = table.without([pivot])
+    if times is None:
+        order = np.zeros(len(table), dtype=np.int64)
+        for level in levels:
+            order[cells == level] = np.arange((cells == level).sum())
+    else:
+        order = np.unique(times, return_inverse=True)[1]
+    place = np.array([levels.index(cell) for cell in cells])
+    if len(np.unique(order * len(levels) + place)) < len(table):
+        raise InputError(
+            f"A time must have one row of each {pivot!r}. Got several in {table.label}; tell further units apart with "
+            "`by=`, or leave out rows that come twice."
+        )
+    count = int(order.max()) + 1
+    names = [level if len(rest.numeric) == 1 else f"{level} {name}" for level in levels for name in rest.numeric]
+    values = np.full((count, len(levels), len(rest.numeric)), np.nan)
+    values[order, place] = rest.values
+    first = np.unique(order, return_index=True)[1]
+    wide = rest.without(rest.numeric).take(first)
+    return replace(
+        wide, names=(*wide.names, *names), numeric=tuple(names), values=values.reshape(count, -1), named=True
+    )
+
+
+def _levels(table: Table, name: str) -> np.ndarray:
+    """A column as text."""
+    if name not in table.names:
+        raise InputError(
+            f"The column that tells recordings apart must be one of {table.file}. Got {name!r}; its columns are "
+            f"{', '.join(table.names)}."
+        )
+    cells = table.column(name)
+    blank = np.array([cell is None or cell != cell for cell in cells.tolist()])
+    if blank.any():
+        row = table.rows[int(np.argmax(blank))]
+        raise InputError(f"Every row must belong to a unit. Got a blank in {table.file}, column {name!r}, row {row}.")
+    return np.array([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells.tolist()])
+
+
+def unit_column(
+    table: Table, candidates: Sequence[str], times: np.ndarray | None, wanted: Sequence[str] | None = None
+) -> str | None:
+    """The column by which a table falls into units, if there is one; a table in long form is refused with the cure.
+
+    A table falls into units where a column called like one, or of text, changes and time starts anew.
+
+    Parameters
+    ----------
+    candidates : columns that are neither times nor certainly channels.
+    times : (T,) of the rows, if they are known.
+    wanted : the channels, if they were named; by default all other columns of numbers.
+    """
+    for name in candidates:
+        text = name in table.others
+        if not text and not (table.named and is_unit_name(name)):
+            continue
+        cells = table.column(name)
+        one = len([n for n in candidates if n in table.numeric and n != name] if wanted is None else wanted) == 1
+        if text and (any(cell is None or is_number(cell) for cell in cells) or table.others[name].stamps):
+            continue
+        if not text and not (np.isfinite(cells).all() and (cells % 1 == 0).all()):
+            continue
+        levels = list(dict.fromkeys(cells.tolist()))
+        if not 2 <= len(levels) <= len(table) / 3:
+            continue
+        changes = np.flatnonzero(cells[1:] != cells[:-1]) + 1
+        together = len(changes) == len(levels) - 1  # each unit's rows stand together
+        restarts = set() if times is None else set((np.flatnonzero(np.diff(times) < 0) + 1).tolist())
+        if together and restarts and restarts <= set(changes.tolist()):
+            if one and _same_times(cells, levels, times):
+                raise _long(table, name, levels, pivot=True)
+            return name
+        if together and not text and "id" in name.lower() and times is None:
+            return name
+        shared = times is not None and len(np.unique(times)) * 2 <= len(times)
+        if shared and len(set(zip(times.tolist(), cells.tolist(), strict=True))) == len(table):  # type: ignore[union-attr]
+            raise _long(table, name, levels, pivot=one)
+        if text:
+            raise _long(table, name, levels, pivot=False)
+    return None
+
+
+def counted_units(table: Table) -> int | None:
+    """The column 0 of a table without names, if it numbers units and column 1 counts the rows of each from anew."""
+    if table.named or table.values.shape[1] < 3 or len(table) < 10:
+        return None
+    unit, count = table.values[:, 0], table.values[:, 1]
+    if not (np.isfinite(unit).all() and np.isfinite(count).all() and (unit % 1 == 0).all()):
+        return None
+    changes, falls = (np.flatnonzero(condition) for condition in (np.diff(unit) > 0, np.diff(count) < 0))
+    steps = np.diff(count)[np.diff(count) >= 0]
+    even = len(steps) and steps[0] > 0 and np.ptp(steps) <= 1e-6 * steps[0]
+    return 0 if even and len(falls) and (np.diff(unit) >= 0).all() and np.array_equal(changes, falls) else None
+
+
+def _same_times(cells: np.ndarray, levels: Sequence[object], times: np.ndarray | None) -> bool:
+    if times is None:
+        return False
+    parts = [times[cells == level] for level in levels]
+    return all(np.array_equal(part, parts[0]) for part in parts)
+
+
+def _long(table: Table, name: str, levels: Sequence[object], *, pivot: bool) -> InputError:
+    shown = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels[:_SHOWN])
+    more = ", ..." if len(levels) > _SHOWN else ""
+    channel, unit = f"make each a channel with `pivot='{name}'`", f"a recording of its own with `by='{name}'`"
+    cure = f"{channel}, or {unit}" if pivot else f"make each {unit}"
+    return InputError(
+        f"A recording must have one row for each time, and numbers in its columns. Got a long table in {table.file}, "
+        f"whose column {name!r} tells {len(levels)} units apart ({shown}{more}); {cure}. If it is neither, leave it "
+        f"out with `drop='{name}'`."
+    )

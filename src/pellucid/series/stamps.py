@@ -1,0 +1,178 @@
+"""Time stamps, as text or as dates of Arrow, NumPy and pandas: seconds since the first of a column."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<p>[AaPp])\.?[Mm]\.?)?"
+_ZONE = r"(?:\s*(?:Z|UTC|GMT|(?P<z>[+-]\d{2}:?\d{2})))?"
+# Dates with or without a clock; a clock alone; date and clock with one sign throughout, as the bearing tests have it.
+_FORMS = (
+    rf"^(?P<a>\d{{4}}|\d{{1,2}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{4}}|\d{{1,2}})(?:(?:T|,? +){_CLOCK})?{_ZONE}$",
+    rf"^(?P<a>\d{{1,2}})[-/. ] ?(?P<b>[A-Za-z]{{3}})[a-z]*[-/. ] ?(?P<c>\d{{4}}|\d{{2}})(?:,? +{_CLOCK})?{_ZONE}$",
+    rf"^{_CLOCK}$",
+    r"^(?P<h>\d{1,2})\.(?P<m>\d{2})\.(?P<s>\d{2})$",
+    r"^(?P<a>\d{4})\.(?P<b>\d{2})\.(?P<c>\d{2})\.(?P<h>\d{2})\.(?P<m>\d{2})\.(?P<s>\d{2})$",
+    r"^(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2})[T_ ](?P<h>\d{2}):?(?P<m>\d{2}):?(?P<s>\d{2})?(?:[.,](?P<f>\d{1,9}))?Z?$",
+)
+_MONTHS = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11,
+    "dec": 12,
+}  # fmt: skip
+_DAY = 86_400.0
+
+
+def is_stamp(cell: str) -> bool:
+    """Whether a cell of text is a date, a time of day, or both.
+
+    >>> is_stamp("2024-05-01 12:30"), is_stamp("1.5.2024"), is_stamp("9:05:00.25"), is_stamp("left")
+    (True, True, True, False)
+    """
+    return any(re.match(form, cell.strip()) for form in _FORMS)
+
+
+class Stamps(NamedTuple):
+    """A column of times."""
+
+    seconds: np.ndarray
+    """Since the first stamp; blanks are NaN."""
+    clock: bool = False
+    """Whether these are times of day, without a date."""
+
+
+def stamps_of(column: Any) -> Stamps | None:
+    """An Arrow column of times, dates or text; None if it holds no times."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_string(kind) or types.is_large_string(kind):
+        return _text(compute.utf8_trim_whitespace(column))
+    if not types.is_temporal(kind) or types.is_interval(kind) or column.null_count == len(column):
+        return None
+    wide = column
+    if types.is_time(kind):
+        wide = column.cast("time64[us]")
+    elif types.is_date(kind):
+        wide = column.cast("timestamp[s]")
+    # Whole numbers of the column's own unit: as seconds since 1970 a double knows no more than a quarter microsecond.
+    unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[wide.type.unit]
+    blank = column.is_null().to_numpy(zero_copy_only=False)
+    whole = wide.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
+    return Stamps(np.where(blank, np.nan, (whole - whole[np.argmin(blank)]) * unit), types.is_time(kind))
+
+
+def times_of(columns: list[Stamps]) -> np.ndarray:
+    """The time that columns of stamps tell together: a date and a clock, or the first of them.
+
+    A clock without a date that falls to an earlier time has passed midnight.
+    """
+    dates = [column.seconds for column in columns if not column.clock]
+    clocks = [column.seconds for column in columns if column.clock]
+    if not dates:
+        return _past_midnight(clocks[0])
+    whole = clocks and (dates[0][np.isfinite(dates[0])] % _DAY == 0).all()
+    return dates[0] + clocks[0] if whole else dates[0]
+
+
+def _text(column: Any) -> Stamps | None:
+    from pyarrow import compute
+
+    blank = column.is_null().to_numpy(zero_copy_only=False)
+    if blank.all():
+        return None
+    first = column[int(np.argmin(blank))].as_py()
+    for form in (form for form in _FORMS if re.match(form, first)):
+        found = compute.extract_regex(column, pattern=form)
+        if found.null_count > blank.sum():
+            continue
+        parts = {name: compute.struct_field(found, name) for name in re.findall(r"\(\?P<(\w)>", form)}
+        clock = _clock(parts, len(blank))
+        if clock is None:
+            continue
+        if "a" not in parts:
+            return Stamps(np.where(blank, np.nan, clock - clock[np.argmin(blank)]), clock=True)
+        days = _days(parts, blank, clock)
+        if days is not None:
+            since = days - days[np.argmin(blank)]
+            return Stamps(np.where(blank, np.nan, since * _DAY + clock - clock[np.argmin(blank)]))
+    return None
+
+
+def _whole(part: Any) -> np.ndarray:
+    """A part of a stamp as numbers; what is not there is 0."""
+    from pyarrow import compute
+
+    filled = compute.fill_null(part, "0")
+    return np.asarray(compute.if_else(compute.equal(filled, ""), "0", filled).cast("int64"))
+
+
+def _clock(parts: dict[str, Any], rows: int) -> np.ndarray | None:
+    """Seconds of the day; None if there is no such time."""
+    if "h" not in parts:
+        return np.zeros(rows)
+    from pyarrow import compute
+
+    hour, minute = _whole(parts["h"]), _whole(parts["m"])
+    second = _whole(parts["s"]) if "s" in parts else np.zeros(rows)
+    if hour.max() > 24 or minute.max() > 59 or second.max() > 60:
+        return None
+    if "p" in parts:
+        half = np.asarray(compute.utf8_lower(compute.fill_null(parts["p"], "")).to_numpy(zero_copy_only=False))
+        hour = np.where(half == "p", hour % 12 + 12, np.where(half == "a", hour % 12, hour))
+    clock = hour * 3600.0 + minute * 60.0 + second
+    if "f" in parts:
+        digits = compute.utf8_rpad(compute.fill_null(parts["f"], ""), width=9, padding="0")
+        clock += _whole(digits) * 1e-9
+    if "z" in parts:
+        zone = compute.replace_substring_regex(compute.fill_null(parts["z"], ""), pattern="[:+]", replacement="")
+        offset = _whole(zone)
+        clock -= np.sign(offset) * (np.abs(offset) // 100 * 3600.0 + np.abs(offset) % 100 * 60.0)
+    return clock
+
+
+def _days(parts: dict[str, Any], blank: np.ndarray, clock: np.ndarray) -> np.ndarray | None:
+    """Days since 1970; None if there is no such date. Day and month are told apart by what makes time rise."""
+    from pyarrow import compute
+
+    first, last = _whole(parts["a"]), _whole(parts["c"])
+    middle = compute.utf8_lower(compute.fill_null(parts["b"], ""))
+    text = [cell for cell in middle.unique().to_pylist() if cell]
+    if any(cell.isalpha() for cell in text):
+        if not all(cell in _MONTHS for cell in text):
+            return None
+        names = middle.to_numpy(zero_copy_only=False)
+        orders = [(last, np.array([_MONTHS.get(cell, 1) for cell in names]), first)]
+    else:
+        second = _whole(middle)
+        orders = [(last, second, first), (last, first, second)]
+        if first.max() > 31:
+            orders = [(first, second, last)]
+    known = ~blank
+    candidates: list[np.ndarray] = []
+    for year, month, day in orders:
+        year = np.where(year < 100, np.where(year < 70, 2000, 1900) + year, year)
+        m, d = month[known], day[known]
+        if m.min() < 1 or m.max() > 12 or d.min() < 1 or d.max() > 31:
+            continue
+        months = (np.where(known, year, 1970) - 1970) * 12 + np.where(known, month, 1) - 1
+        date = months.astype("M8[M]").astype("M8[D]") + (np.where(known, day, 1) - 1)
+        candidates.append(date.astype(np.int64).astype(np.float64))
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+
+    def disorder(days: np.ndarray) -> tuple[int, float]:
+        steps = np.diff((days * _DAY + clock)[known])
+        return int((steps < 0).sum()), float(steps.std()) if len(steps) else 0.0
+
+    return min(candidates, key=disorder)
+
+
+def _past_midnight(clock: np.ndarray) -> np.ndarray:
+    """Times of day that go on after midnight."""
+    known = np.isfinite(clock)
+    result = clock.copy()
+    result[known] += _DAY * np.cumsum(np.diff(clock[known], prepend=clock[known][0]) < -_DAY / 2)
+    return result

@@ -1,0 +1,168 @@
+"""Tables as they were read, before it is decided what in them is a channel, a time, or the name of a unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from pellucid.errors import InputError
+from pellucid.series._arrow import floats
+from pellucid.series.stamps import Stamps, stamps_of
+from pellucid.tables import number_of
+
+
+class Other(NamedTuple):
+    """A column that holds no numbers."""
+
+    cells: np.ndarray
+    """(T,) text; None where a cell is blank."""
+    stamps: Stamps | None
+    """If it holds times."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """T rows of named columns, some of which are numbers."""
+
+    file: str
+    names: tuple[str, ...]
+    """Of all columns, in their order."""
+    numeric: tuple[str, ...]
+    values: np.ndarray
+    """(T, len(numeric)); blanks are NaN."""
+    others: dict[str, Other] = field(default_factory=dict)
+    rows: Sequence[int] | np.ndarray
+    """(T,) what messages call the rows."""
+    named: bool = True
+    """Whether the names were there, or made up."""
+    unit: str = ""
+    """Which of several recordings in one file."""
+    blank: str = "an empty cell"
+    """What a blank is called."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def label(self) -> str:
+        return f"{self.file}: {self.unit}" if self.unit else self.file
+
+    def column(self, name: str) -> np.ndarray:
+        """(T,) of numbers or of text."""
+        if name in self.numeric:
+            return self.values[:, self.numeric.index(name)]
+        return self.others[name].cells
+
+    def take(self, rows: np.ndarray, unit: str = "") -> Table:
+        """Some of its rows."""
+        others = {
+            name: Other(other.cells[rows], other.stamps and Stamps(other.stamps.seconds[rows], other.stamps.clock))
+            for name, other in self.others.items()
+        }
+        places = np.asarray(self.rows)[rows]
+        return replace(self, values=self.values[rows], others=others, rows=places, unit=unit or self.unit)
+
+    def without(self, names: Iterable[str]) -> Table:
+        """Without some of its columns."""
+        gone = set(names)
+        keep = [i for i, name in enumerate(self.numeric) if name not in gone]
+        return replace(
+            self,
+            names=tuple(name for name in self.names if name not in gone),
+            numeric=tuple(self.numeric[i] for i in keep),
+            values=self.values if len(keep) == len(self.numeric) else self.values[:, keep],
+            others={name: other for name, other in self.others.items() if name not in gone},
+        )
+
+    def refuse(self, name: str) -> InputError:
+        """That a column holds no numbers, with the first cell that is none."""
+        cells = ["" if cell is None else str(cell) for cell in self.others[name].cells]
+        row = next((i for i, cell in enumerate(cells) if cell and not is_number(cell)), 0)
+        comma = re.fullmatch(r"-?\d+,\d+", cells[row])
+        cure = " Numbers with a decimal comma are read with `decimal=','`." if comma else ""
+        return InputError(
+            f"Every cell must be a number. Got {cells[row]!r} in {self.file}, column {name!r}, row {self.rows[row]}; "
+            f"correct it, or leave that column out with `drop=`.{cure}"
+        )
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell of text is a number."""
+    return number_of(cell.strip().replace(decimal, ".")) is not None
+
+
+def from_arrow(
+    table: Any, file: str, *, first_row: int, names: Sequence[str] | None = None, named: bool = True
+) -> Table:
+    """An Arrow table; `first_row` is what messages call its first row."""
+    from pyarrow import types
+
+    names = [str(name) for name in table.column_names] if names is None else list(names)
+    numeric, values, others = [], [], {}
+    for name, column in zip(names, table.columns, strict=True):
+        kind = column.type
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
+            numeric.append(name)
+            values.append(floats(column))
+        else:
+            text = [None if cell is None else str(cell) for cell in column.to_pylist()]
+            others[name] = Other(np.array(text, dtype=object), stamps_of(column))
+    return Table(
+        file=file,
+        names=tuple(names),
+        numeric=tuple(numeric),
+        values=np.stack(values, axis=1) if values else np.empty((table.num_rows, 0)),
+        others=others,
+        rows=range(first_row, first_row + table.num_rows),
+        named=named,
+    )
+
+
+def from_frame(data: Any, names: Sequence[str]) -> Table:
+    """A table of pandas', polars' or the like; an index of dates is a column, too."""
+    from pyarrow import ArrowException, array
+
+    columns = dict(zip(names, (data[own].to_numpy() for own in data.columns), strict=True))
+    index = getattr(data, "index", None)
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    if index is not None and kind in ("m", "M") and "index" not in columns:
+        columns = {"index": index.to_numpy(), **columns}
+    numeric, values, others = [], [], {}
+    for name, column in columns.items():
+        cells = np.asarray(column)
+        if cells.dtype.kind not in "fiu" and cells.dtype.kind not in "mM":
+            plain = [None if cell is None or str(cell) in ("<NA>", "NaT") else cell for cell in cells.tolist()]
+            if all(cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool)) for cell in plain):
+                cells = np.array([np.nan if cell is None else float(cell) for cell in plain])
+            else:
+                try:
+                    stamps = stamps_of(array(plain))
+                except (ArrowException, TypeError, ValueError):  # cells of several kinds
+                    stamps = None
+                text = [None if cell is None else str(cell) for cell in plain]
+                others[name] = Other(np.array(text, dtype=object), stamps)
+                continue
+        if cells.dtype.kind in "mM":
+            blank = np.isnat(cells)
+            text = [None if b else str(cell) for cell, b in zip(cells, blank, strict=True)]
+            others[name] = Other(
+                np.array(text, dtype=object), stamps_of(array(cells.astype(f"{cells.dtype.kind}8[ns]")))
+            )
+            continue
+        numeric.append(name)
+        values.append(cells.astype(np.float64))
+    count = len(next(iter(columns.values()))) if columns else 0
+    return Table(
+        file="the table",
+        names=tuple(columns),
+        numeric=tuple(numeric),
+        values=np.stack(values, axis=1) if values else np.empty((count, 0)),
+        others=others,
+        rows=range(1, count + 1),
+        named=list(names) != [f"channel {i + 1}" for i in range(len(names))],
+    )

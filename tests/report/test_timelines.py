@@ -1,0 +1,124 @@
+"""Indicators over time: where lines, levels and marks lie, and what the page says."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from report.summaries import condition_over_time
+from report.test_pages import MARKUP, Page
+
+from pellucid.report.frame import BOTTOM, LEFT, RIGHT
+from pellucid.report.timelines import squeezed, timeline
+from pellucid.series.indicators import INDICATORS
+
+USUAL = {"limit": 3.0, "rising": False, "healthy": None, "alarm": None, "label": "a chart"}
+
+
+def points(svg):
+    return [
+        [tuple(map(float, pair.split(","))) for pair in line.split()]
+        for line in re.findall(r'class="track" points="([^"]*)"', svg)
+    ]
+
+
+def test_lines_pass_through_the_distances():
+    distances = [0.0, 3.0, -3.0, 100.0, 1.0]
+    (line,) = points(timeline(distances, **USUAL))
+    across = np.linspace(LEFT, 480 - RIGHT, 5)
+    np.testing.assert_allclose([x for x, _ in line], across, atol=0.06)
+    heights = np.array([math.asinh(d / 3) for d in distances])
+    down = np.array([y for _, y in line])
+    slope = (down[3] - down[0]) / (heights[3] - heights[0])
+    np.testing.assert_allclose(down, down[0] + slope * heights, atol=0.15)
+    assert slope < 0
+
+
+def test_levels_lie_where_a_value_on_them_lies():
+    svg = timeline([0.0, 4.0, -4.0, 0.0], **USUAL | {"limit": 4.0})
+    (line,) = points(svg)
+    levels = [float(y) for y in re.findall(r'class="level" d="M[\d.]+ ([\d.]+)H', svg)]
+    assert levels == [line[1][1], line[2][1]]
+    rising = timeline([0.0, 4.0, -4.0, 0.0], **USUAL | {"limit": 4.0, "rising": True})
+    assert len(re.findall('class="level"', rising)) == 1
+    assert re.search(r'class="within" x="48.0" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', rising)
+    top, height = map(float, re.search(r'class="within"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"', rising).groups())
+    assert top + height == pytest.approx(190 - BOTTOM, abs=0.1)
+    assert "level" not in timeline([0.0, 1.0], **USUAL | {"limit": math.inf})
+
+
+def test_the_first_alarm_and_the_healthy_ones_are_marked():
+    svg = timeline([0.0] * 11, **USUAL | {"alarm": 4, "healthy": (0, 2)})
+    across = np.linspace(LEFT, 480 - RIGHT, 11)
+    assert float(re.search(r'path class="alarm" d="M([\d.]+)', svg)[1]) == pytest.approx(across[4], abs=0.06)
+    assert "first alarm: 5<" in svg
+    begin, width = map(float, re.search(r'class="healthy" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg).groups())
+    assert (begin, begin + width) == pytest.approx((across[0], across[2]), abs=0.11)
+    assert "alarm:" not in timeline([0.0] * 11, **USUAL)
+
+
+def test_gaps_part_the_line_and_nothing_at_all_is_drawn_without_values():
+    assert [len(line) for line in points(timeline([0.0, 1.0, math.nan, 2.0], **USUAL))] == [2, 1]
+    assert points(timeline([math.nan, math.nan], **USUAL)) == []
+
+
+def test_of_many_values_the_extremes_are_drawn():
+    distances = np.random.default_rng(0).normal(size=5000)
+    distances[1234], distances[4321] = 500.0, -400.0
+    (line,) = points(timeline(distances.tolist(), **USUAL))
+    assert len(line) <= 600
+    top, bottom = min(y for _, y in line), max(y for _, y in line)
+    full = timeline([0.0, 500.0, -400.0], **USUAL)
+    assert (top, bottom) == (points(full)[0][1][1], points(full)[0][2][1])
+    assert [x for x, _ in line] == sorted(x for x, _ in line)
+
+
+@pytest.mark.parametrize("largest", [1, 8, 90, 900, 1e5, 1e8])
+def test_marks_along_the_axis_are_few(largest):
+    svg = timeline([0.0, float(largest), -float(largest)], **USUAL)
+    marks = re.findall(r'<text class="end"[^>]*>([^<]*)</text>', svg)
+    assert 1 <= len(marks) <= 7
+    assert "0" in marks
+    assert squeezed(-2.0) == -squeezed(2.0)
+
+
+def test_the_page_says_where_the_fault_is(tmp_path):
+    condition = condition_over_time()
+    condition.to_html(tmp_path / "a.html", title="machine")
+    page = Page((tmp_path / "a.html").read_text())
+    assert (
+        "right: alarm since recording 34 of 40 (2024-06-14 10-00-00.csv), 144.0 h before the last, above" in page.words
+    )
+    assert "no alarm: left" in page.words
+    svgs = page.of("svg")
+    assert len(svgs) == 2 * 7 + 1
+    assert [s["aria-label"] for s in svgs].count("law of right over 40 recordings: first alarm at recording 34") == 1
+    text = (tmp_path / "a.html").read_text()
+    numbers = json.loads(re.search(r'id="numbers">(.*?)</script>', text, flags=re.DOTALL)[1])
+    assert len(numbers["values"]) == len(numbers["distances"]) == 15
+    place = [INDICATORS[m] for m in range(7)].index("law") + 7
+    assert numbers["values"][place][33] == 50.0
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels == [1, 2, 2, 3, 3, 3, 2]
+    identities = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(identities) == len(set(identities))
+
+
+def test_a_page_without_levels_says_what_to_do(tmp_path):
+    replace(condition_over_time(), level=0.99).to_html(tmp_path / "a.html")
+    words = Page((tmp_path / "a.html").read_text()).words
+    assert "Alarm levels of 99 % are not known: 20 healthy recordings are enough for 95.2 %" in words
+
+
+@pytest.mark.parametrize("bad", MARKUP)
+def test_names_are_never_markup(bad, tmp_path):
+    condition = replace(condition_over_time(), channels=(bad, "right", "all channels"), recordings=(bad,) * 40)
+    condition.to_html(tmp_path / "a.html", title=bad)
+    page = Page((tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert page.of("img") == []
+    assert len(page.of("script")) == 2
+    assert " ".join(bad.split()) in page.words
+    assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+    condition.plot().savefig(tmp_path / "a.svg")
