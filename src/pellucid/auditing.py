@@ -24,6 +24,7 @@ from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 LITTLE = 0.05
 """Held-out variance explained below which witnesses are no account of the predictor."""
+CURE = "Take larger neighborhoods, a ridge, fewer features, or another family"
 
 
 def _mean(scores: Tensor) -> float | None:
@@ -64,6 +65,8 @@ class Audit:
     family: WitnessFamily = field(repr=False)
     judges: Tensor | None = field(default=None, repr=False)
     """The neighborhoods that held-out measures and bounds come from; None for all."""
+    cure: str = field(default=CURE, repr=False)
+    """What to do where they explain next to nothing."""
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
@@ -114,7 +117,7 @@ class Audit:
         return (
             f"held-out variance explained is {_share(share)}: at members that it was not fitted to, a witness says "
             f"{'little more' if share > 0 else 'no more'} than a constant, so do not read witnesses as the predictor's "
-            "laws. Take larger neighborhoods, a ridge, fewer features, or another family"
+            f"laws. {self.cure}"
         )
 
     @cached_property

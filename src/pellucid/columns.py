@@ -82,9 +82,11 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
     """
     if not texts_of(cells, comma):
         return _number(name, cells, comma)
+    category = is_category(cells, comma)
     for cell, row in zip(cells, rows, strict=True):
-        if value_of(cell, comma) is None and (is_date([cell], comma) or not is_category(cells, comma)):
-            what = "a date; write it as a number, such as days" if is_date([cell], comma) else "mend it"
+        date = value_of(cell, comma) is None and is_date([cell], comma)
+        if date or (value_of(cell, comma) is None and not category):
+            what = "a date; write it as a number, such as days" if date else "mend it"
             raise InputError(
                 f"Column {name!r} of {source} must hold finite numbers, or texts that repeat. Got "
                 f"{cell.strip()[:40]!r} in row {row}: {what}, or choose another column."

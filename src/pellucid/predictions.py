@@ -236,9 +236,8 @@ def read_predictions(
     columns: list[Column] = []
     outcome = False  # whether it is clear which column was to be predicted
     if smiles is None:
-        columns = [
-            read_column(name, [table.column(name)[i] for i in kept], rows, table.comma, source) for name in chosen
-        ]
+        cells = {name: table.column(name) for name in chosen}
+        columns = [read_column(name, [c[i] for i in kept], rows, table.comma, source) for name, c in cells.items()]
         if not asked:
             measured = _measured(table, truth, left_out, kept)
             outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in left_out)

@@ -145,7 +145,9 @@ def test_a_model_that_laws_do_not_explain_is_said_so_plainly(tmp_path):
     for text in (result.stdout, (tmp_path / "out.html").read_text()):
         assert f"eld-out variance explained is {share:.1%}" in text
         assert "do not read witnesses as the predictor" in text
-        assert "Take " in text
+        assert "No other candidate does better: name with --features what the model read, try another --family" in text
+    fixed = run(path, "--neighbors", 9, "--ridge", 0).stdout
+    assert "Take larger neighborhoods, a ridge, fewer features, or another family" in fixed
 
 
 def test_columns_of_every_kind(tmp_path):

@@ -58,6 +58,12 @@ def chosen(choice: Choice) -> str:
     return f"{text}; {len(choice.used)} neighborhoods chose{aside})"
 
 
+def cure(given: Predictions) -> str:
+    """What to do where nothing is explained although the best settings were looked for."""
+    read = "" if given.named else "name with --features what the model read, "
+    return f"No other candidate does better: {read}try another --family, or give more rows"
+
+
 def _settings(candidate: Candidate) -> str:
     parts = [] if candidate.neighbors is None else [f"{candidate.neighbors} neighbors"]
     if candidate.ridge is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,6 +135,8 @@ def audit(
     hoods, witnesses, choice = _settings(given, kind, neighbors, ridge, depth, threshold)
     judges = None if choice is None else choice.others
     found = measure(given.f, given.x, hoods, witnesses, features=given.features, outputs=given.outputs, judges=judges)
+    if choice is not None:
+        found = replace(found, cure=words.cure(given))
     how = words.How(
         family=str(kind), neighborhoods=_where(given, int(hoods.sizes.max()), threshold), choice=choice, level=level
     )
