@@ -25,6 +25,8 @@ from pellucid.series import Forecaster, simulate_rig
 
 # Seconds beyond `import torch` that a prediction or an explanation may take.
 _GOAL = 1.5
+# Rounds, of which the first does not count.
+_ROUNDS = 6
 
 
 def models(folder: Path, smoke: bool) -> dict[str, list[str]]:
@@ -66,7 +68,7 @@ def commands(smoke: bool) -> list[dict[str, Any]]:
         measured = models(Path(folder), smoke)
         rounds = [
             {title: processor_time(arguments) for title, arguments in measured.items()}
-            for _ in range(2 if smoke else 8)
+            for _ in range(2 if smoke else _ROUNDS)
         ][1:]
     rows = []
     for title in measured:

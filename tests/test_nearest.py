@@ -79,7 +79,7 @@ def test_new_points_have_the_nearest_of_the_old(name):
 def test_no_square_overflows_or_vanishes(unit, p):
     x = np.random.default_rng(1).integers(-2000, 2000, (300, p)) / 1000.0
     scaled = x * unit
-    # What is left of numbers near the smallest that there are counts as it is, in a unit in which it can be squared.
+    # The smallest numbers that there are have few digits; those count, in a unit in which they can be squared.
     expected = oracle(scaled / 1e-310 if unit == 1e-310 else x, 6)
     np.testing.assert_array_equal(pl.nearest(scaled, k=6).members.reshape(-1, 6), expected)
     extreme = np.array([[-1.7e308], [1.7e308], [1.6e308], [0.0]])

@@ -1,3 +1,7 @@
+import copy
+import subprocess
+import sys
+
 import pytest
 import torch
 from helpers import dense, random_hoods
@@ -148,3 +152,57 @@ def test_repr_tells_the_sizes():
 def test_bad_neighborhoods_say_what_must_hold(make, message):
     with pytest.raises(pl.PellucidError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_sums_hold_what_the_type_of_the_values_could_not(kind, generator):
+    hoods = both_kinds(generator)[kind]
+    matrix = dense(hoods)
+    counts, large = torch.full((hoods.n_points,), 200, dtype=torch.uint8), 2**53 + 1
+    assert hoods.sum(counts).tolist() == (200 * matrix.sum(1)).tolist()  # 256 and more wrapped
+    assert hoods.sum(counts).dtype == torch.int64
+    assert hoods.spread(torch.full((len(hoods),), -100, dtype=torch.int8)).tolist() == (-100 * matrix.sum(0)).tolist()
+    assert hoods.sum(torch.full((hoods.n_points,), large)).tolist() == [large * int(m) for m in hoods.sizes]
+    entries = torch.full((len(hoods.members),), 30_000, dtype=torch.int16)
+    assert hoods.sum_members(entries).tolist() == (30_000 * matrix.sum(1)).tolist()
+    assert hoods.spread_members(entries).tolist() == (30_000 * matrix.sum(0)).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_small_floats_are_summed_in_float32_and_keep_their_gradients(dtype):
+    for hoods in (pl.windows([3000], radius=2999), pl.from_lists([range(3000)] * 2, n_points=3000)):
+        v = torch.ones(3000, dtype=dtype, requires_grad=True)
+        total = hoods.sum(v)
+        assert total.dtype == torch.float32
+        assert total[0].item() == 3000.0  # in float16 ones are lost from 2048 on
+        total[0].backward()
+        assert v.grad.dtype == dtype
+        assert (v.grad == 1).all()
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_saved_neighborhoods_are_read_without_running_code(kind, generator, tmp_path):
+    hoods = both_kinds(generator)[kind]
+    assert len(hoods.by_point) == 2  # derived things are not stored
+    torch.save({"hoods": hoods}, tmp_path / "hoods.pt")
+    read = torch.load(tmp_path / "hoods.pt", weights_only=True)["hoods"]
+    assert type(read) is type(hoods)
+    assert torch.equal(read.members, hoods.members)
+    assert torch.equal(read.centers, hoods.centers)
+    assert (read.n_points, len(read)) == (hoods.n_points, len(hoods))
+    assert set(vars(copy.deepcopy(hoods))) <= set(vars(hoods))
+
+
+def test_a_file_with_impossible_neighborhoods_is_refused(tmp_path):
+    hoods = pl.from_lists([[0, 1], [1]])
+    hoods._members[1] = 77
+    torch.save(hoods, tmp_path / "hoods.pt")
+    with pytest.raises(pl.InputError, match="Every member must lie between 0 and 1"):
+        torch.load(tmp_path / "hoods.pt")
+
+
+def test_importing_both_is_enough_to_load(tmp_path):
+    torch.save(pl.windows([4], radius=1), tmp_path / "hoods.pt")
+    code = f"import torch, pellucid; print(torch.load({str(tmp_path / 'hoods.pt')!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "Windows(4 neighborhoods over 4 points; sizes 2 to 3, median 2.5)\n"

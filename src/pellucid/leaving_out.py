@@ -134,9 +134,9 @@ def one_left_out(hoods: BaseNeighborhoods, generator: torch.Generator) -> tuple[
     neighborhoods over N + n points, of which the last n are the copies; (n,) the members left out; (n,) those copied.
     """
     n, sizes = len(hoods), hoods.sizes
-    chances = torch.rand(2, n, generator=generator, dtype=torch.float64).to(hoods.device)
-    out = (chances[0] * sizes).long()
-    other = (out + 1 + (chances[1] * (sizes - 1)).long()) % sizes
+    chance = torch.rand(n, generator=generator, dtype=torch.float64).to(hoods.device) * sizes
+    out = chance.long()
+    other = (out + 1 + ((chance - out) * (sizes - 1)).long()) % sizes  # what is left of a chance is one, too
     start, members = hoods.offsets[:-1], hoods.members.clone()
     left, copied = members[start + out], members[start + other]
     members[start + out] = hoods.n_points + torch.arange(n, device=hoods.device)

@@ -234,6 +234,13 @@ def test_a_molecule_alone(molecules, tmp_path):
     assert titled.words.count("assay.csv, row 4") == 2  # in the window's title and on the page
     unknown = replace(explanation, bound=None, calibrated=0)
     assert "is not known" in Page(unknown._repr_html_()).words
+    # Of several targets one may have a bound and another none; where none has, the reason is told.
+    nothing = replace(explanation, bound=np.array([np.nan]), calibrated=50)
+    for words in (Page(nothing._repr_html_()).words, nothing.trust()):
+        assert "a bound would be as wide as the predictions range" in words
+    assert nothing.to_dict()["bound"] == [None]
+    assert np.isnan(Explanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound).all()
+    assert "nearby within" not in nothing._title([0])
 
 
 def test_the_way_of_the_molecule_is_marked(molecules):

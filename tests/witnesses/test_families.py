@@ -104,3 +104,26 @@ def test_outputs_without_a_bound_are_named():
     assert str(one).endswith("with 90 % confidence within 0.25 (a) of it at a further point nearby; not known for b")
     assert small.bound is None
     assert str(small).endswith("  not known: 2 members")
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        pl.TreeFamily(depth=2),
+        pl.LinearFamily(),
+        pl.ConstantFamily(),
+        pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
+    ],
+    ids=repr,
+)
+def test_witnesses_and_features_that_there_are_not_are_refused(family, generator):
+    x = torch.randn(20, 3, generator=generator)
+    witnesses = family.best_response(x, x[:, :1].sin(), pl.nearest(x, k=6))
+    for which in (-1, 20, 10**12):
+        with pytest.raises(pl.InputError, match=f"Every witness must lie between 0 and 19.*Got {which} at position 1"):
+            witnesses.evaluate(torch.tensor([0, which]), x[:2])
+    for wrong in (x[:2, :1], x[:2, :0], x[:3], torch.cat([x, x], dim=1)[:2], x[0]):
+        with pytest.raises(pl.InputError, match="`x` must hold one point with 3 features for each of 2 witnesses. Got"):
+            witnesses.evaluate(torch.tensor([0, 1]), wrong)
+    expected = torch.stack([witnesses[i](x[i : i + 1])[0] for i in (4, 2)]).double()
+    torch.testing.assert_close(witnesses.evaluate([4, 2], x[[4, 2]]).double(), expected)

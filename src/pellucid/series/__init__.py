@@ -1,7 +1,8 @@
 """Multi-channel time series: forecasts, and the local autoregressive laws that they follow."""
 
+from pellucid.series.assessment import assess
 from pellucid.series.bearing import load_bearing
-from pellucid.series.condition import Alarm, Condition, assess
+from pellucid.series.condition import Alarm, Condition
 from pellucid.series.condition_figure import plot_condition
 from pellucid.series.explanation import Explanation
 from pellucid.series.figures import plot_explanations

@@ -1,4 +1,4 @@
-"""The condition of a machine over time: does a fault show, in which channel, since when?"""
+"""The condition of a machine over time: indicators of its recordings, and the alarms that follow from healthy ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from pellucid import _checks
-from pellucid.errors import InputError
 from pellucid.series import alarms as _alarms
-from pellucid.series.alarms import LEVEL, PERSISTENCE, Limits
-from pellucid.series.indicators import INDICATORS, Measured, Moments, measure
-from pellucid.series.stream import Read, hours_of, one_by_one, sources_of
-from pellucid.trust import check_level
+from pellucid.series.alarms import Limits
+from pellucid.series.indicators import INDICATORS
+from pellucid.series.stream import hours_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pellucid.series.forecaster import Forecaster
-
 ALL = "all channels"
-SEQUENCES = 50
-HEALTHY = 0.2
 # Healthy recordings of which limits can be tried out on others.
 _FEWEST = 9
 
@@ -218,133 +211,6 @@ class Condition:
         from pellucid.series.condition_figure import plot_condition
 
         return plot_condition(self, channels, indicators)
-
-
-def assess(
-    model: Forecaster,
-    data: Any,
-    *,
-    healthy: Any = HEALTHY,
-    level: float = LEVEL,
-    persistence: tuple[int, int] = PERSISTENCE,
-    sequences: int = SEQUENCES,
-    every: int | None = None,
-    order: int | None = None,
-    pattern: str = "*",
-    read: Read | None = None,
-    progress: bool = False,
-) -> Condition:
-    """Follow a machine over time: indicators of every recording and channel, beside those of healthy recordings.
-
-    Parameters
-    ----------
-    model : a forecaster that was trained on the healthy machine.
-    data : recordings in the order of time: a folder with one per file (read one by one, in the order of their names,
-        where numbers count as numbers), or anything that `recordings` takes.
-    healthy : which of them show a healthy machine, and calibrate the alarm levels: a share of the first ones, their
-        number, a slice of their places; or other data of any of these kinds. The model must not have learned from
-        them, or its own indicators look better there than they will be.
-    level : of the limits: a further healthy recording stays within each of them with this probability. 99 % need 99
-        healthy recordings, 95 % need 19.
-    persistence : (k, n), an alarm is raised when k of the last n recordings are beyond a limit on the same side.
-    sequences : so many of each recording pass through the network, evenly spaced.
-    every : cut recordings into pieces of so many rows, each of which then counts as one.
-    order : of the law of each recording; by default that of the model's laws.
-    pattern, read : which files of a folder, and how each of them becomes `Recordings`.
-    progress : show a progress bar.
-
-    Examples
-    --------
-    >>> from pellucid.series import Forecaster, assess, simulate_rig
-    >>> rig = simulate_rig(rows=1000, files=40, bearings=2, wear=0.0, seed=0)
-    >>> model = Forecaster(context=20, horizon=10, radius=4, width=8, epochs=1).fit(rig[:5], progress=False)
-    >>> assess(model, rig[5:], healthy=25, level=0.95, sequences=10)
-    Condition(35 recordings of bearing 1, bearing 2; 0 alarms)
-    """
-    _checks.fitted(model)
-    length = model.context + model.horizon
-    sequences = _checks.whole(sequences, 1, "sequences")
-    every = None if every is None else _checks.whole(every, length, "every")
-    order = model._witnessing.order if order is None else _checks.whole(order, 1, "order", length - 1)
-    level, persistence = check_level(level), _alarms.check_persistence(persistence)
-    places = check_healthy(healthy)
-
-    def measured(sources: Sequence[Any]) -> tuple[list[str], list[Measured]]:
-        """The names of all recordings, and what was measured."""
-        from tqdm.auto import tqdm
-
-        names, parts = [], []
-        with tqdm(total=len(sources), unit="recording", disable=not progress, dynamic_ncols=True) as bar:
-            for source in sources:
-                for one in one_by_one([source], model.channels_, every=every, read=read):
-                    parts.append(measure(model, one, sequences, order))
-                    names.append(one.sources[0])
-                bar.update()
-        return names, parts
-
-    # First: what is wrong with them should be told before the work.
-    sources, others = sources_of(data, pattern), sources_of(healthy, pattern) if places is None else []
-    names, parts = measured(sources)
-    if len(names) < 2:
-        raise InputError(
-            "There must be several recordings to follow a machine over time. Got 1; cut it into pieces of so many rows "
-            "with `every=`."
-        )
-    inside = np.zeros(len(names), dtype=bool)
-    if places is None:
-        _, sound = measured(others)
-    else:
-        inside[places(len(names))] = True
-        if not inside.any():
-            raise InputError(
-                f"There must be healthy recordings to compare with. Got none of the {len(names)} by {healthy!r}; name "
-                "others with `healthy=`."
-            )
-        sound = [part for part, kept in zip(parts, inside, strict=True) if kept]
-    together = Moments.mean([part.moments for part in sound])
-    law = together.law()
-    # The law of a healthy recording is compared with that of the others, as any further recording's will be.
-    reference = [
-        _row(part, together.without(part.moments, len(sound)).law() if len(sound) > 1 else law) for part in sound
-    ]
-    known = iter(reference)
-    return Condition(
-        channels=(*model.channels_, *([ALL] if len(model.channels_) > 1 else [])),
-        recordings=tuple(names),
-        values=np.stack([next(known) if kept else _row(part, law) for part, kept in zip(parts, inside, strict=True)]),
-        reference=np.stack(reference),
-        healthy=inside,
-        level=level,
-        persistence=persistence,
-        sequences=sequences,
-        order=order,
-    )
-
-
-def check_healthy(healthy: Any) -> Any:
-    """From the number of recordings to the places of the healthy ones; None if these are other data."""
-    if isinstance(healthy, slice):
-        return lambda count: healthy
-    if isinstance(healthy, int | np.integer) and not isinstance(healthy, bool):
-        number = _checks.whole(healthy, 1, "healthy")
-        return lambda count: slice(number)
-    if isinstance(healthy, float):
-        if not 0 < healthy <= 1:
-            raise InputError(
-                f"`healthy` must be a share in (0, 1], a number of recordings, a slice, or data. Got {healthy!r}; try "
-                f"{HEALTHY}."
-            )
-        return lambda count: slice(max(1, round(healthy * count)))
-    return None
-
-
-def _row(part: Measured, law: np.ndarray) -> np.ndarray:
-    """(M, C) of one recording."""
-    own = np.concatenate([part.values, part.moments.change(law)[None]])
-    if own.shape[1] == 1:
-        return own
-    together = np.where(np.array(INDICATORS) == "likelihood", part.joint, np.nan)
-    return np.concatenate([own, together[:, None]], axis=1)
 
 
 def plain(values: np.ndarray) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.errors import quietly
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
 from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
@@ -31,7 +32,8 @@ class ScaledLinearFamily(WitnessFamily):
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         mean, deviation = torch.from_numpy(self.mean), torch.from_numpy(self.deviation)
-        fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
+        with quietly():  # whoever scales features speaks of few members in words of its own
+            fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
         coefficients = fitted.coefficients / deviation[:, None]
         intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
         theta = torch.cat([intercepts[:, None], coefficients], dim=1)
