@@ -18,4 +18,4 @@ def test_every_setting_is_measured(monkeypatch):
     small = {"context": 12, "horizon": 6, "radius": 2, "order": 1, "width": 4, "epochs": 1}
     results = weights.measure(rig[0], rig[1], **small)
     assert set(results) == set(weights.SETTINGS)
-    assert weights.table(results).count("\n") == 6
+    assert weights.table(results).count("\n") == 8

@@ -38,7 +38,7 @@ def model():
 def following(model, bend=0.0):
     """The same forecaster with a network that follows a law."""
     other = copy(model)
-    other.network_ = Linear(bend)
+    other.network_, other.calibrations_ = Linear(bend), {}
     return other
 
 
