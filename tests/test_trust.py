@@ -238,6 +238,7 @@ def test_few_bounds_that_luck_makes_narrow_are_not_stated():
         assert np.isinf(calibration.bound([3.0]))
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 def test_a_saturated_witness_has_no_bound_and_says_why():
     rng = torch.Generator().manual_seed(0)
     x, f = torch.randn(300, 4, generator=rng), torch.randn(300, 1, generator=rng)
