@@ -124,6 +124,7 @@ def test_a_bank_that_is_left_to_refit_asks_for_it(generator):
         pl.Bank(GAMES[0], x, hoods, refit_every=-1)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 @pytest.mark.parametrize("stop", [0, 1, 4, 5])
 def test_a_bank_goes_on_exactly_where_it_was_saved(game, stop, generator, tmp_path):

@@ -509,37 +509,41 @@ def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
 
 @pytest.fixture(scope="module")
 def trusted():
-    return Forecaster(**{**SMALL, "order": 1}).fit(RIG, validation=0.3, progress=False)
+    settings = {**SMALL, "order": 1, "radius": 3, "ridge": 0.01}
+    return Forecaster(**settings).fit(RIG, validation=0.3, progress=False)
 
 
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
     rows = RIG.values[0][:18]
     explanation = trusted.explain(rows[:12])
     calibration, scale = trusted.calibrations_["generated"], trusted.scaling_.scale
-    # The mean of |f - g| over the neighborhood of the third step: steps 1 to 5.
+    # The mean of |f - g| over the neighborhood of the third step: all six.
     law = explanation[2]
     seen = np.concatenate([rows[:12], explanation.mean])
-    lags = seen[11:16]
-    gaps = np.abs(explanation.mean[:5] - law(torch.from_numpy(lags)).numpy()).mean(0)
+    lags = seen[11:17]
+    gaps = np.abs(explanation.mean - law(torch.from_numpy(lags)).numpy()).mean(0)
     np.testing.assert_allclose(explanation.bound[2], calibration.bound(gaps / scale) * scale, rtol=1e-3)
     assert explanation.level == 0.9
     assert explanation.calibrated == len(calibration) >= 9
     wider = trusted.explain(rows[:12], rows[12:], level=0.5)
     assert wider.trust().startswith("with 50 % confidence the law of a step is within bearing 1 ")
     narrower = trusted.explain(rows[:12], level=0.5).bound
-    assert (narrower[2:4] <= explanation.bound[2:4]).all()
-    # The windows of the first and the last steps are smaller: three and four members for four coefficients.
-    assert np.isnan(wider.bound[[0, 1, 4, 5]]).all()
-    assert np.isfinite(wider.bound[2:4]).all()
+    assert (narrower[1:5] <= explanation.bound[1:5]).all()
+    # The windows of the first and the last step are smaller: four members for four coefficients.
+    assert np.isnan(wider.bound[[0, 5]]).all()
+    assert np.isfinite(wider.bound[1:5]).all()
     content = json.loads(json.dumps(wider.to_dict(), allow_nan=False))
     np.testing.assert_array_equal(type(wider).from_dict(content).bound, wider.bound)
     assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
 
 
 def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
-    model = Forecaster(**{**SMALL, "ridge": 0.0, "epochs": 1}).fit(RIG, validation=0.3, progress=False)
+    settings = {**SMALL, "order": 1, "radius": 3, "ridge": 1e-6, "epochs": 1}
+    model = Forecaster(**settings).fit(RIG, validation=0.3, progress=False)
+    model.radius_ = 1  # as earlier versions allowed: four coefficients on two or three steps
+    model.calibrate(RIG)
     rows = RIG.values[0][:18]
-    explanation = model.explain(rows[:12], rows[12:])  # seven coefficients on three to five steps
+    explanation = model.explain(rows[:12], rows[12:])
     assert explanation.bound is None
     assert explanation.trust().endswith("use a ridge, fewer features or more members")
     again = type(explanation).from_dict(json.loads(json.dumps(explanation.to_dict())))

@@ -77,6 +77,7 @@ def test_names_must_fit():
     assert fitted[-1].center == 3
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 def test_the_best_of_several_is_saturated_where_the_chosen_one_is():
     generator = torch.Generator().manual_seed(0)
     x, f = torch.rand(40, 2, generator=generator), torch.rand(40, 1, generator=generator)
