@@ -49,14 +49,14 @@ linear = pl.LinearFamily(ridge=1.0)
 def shares(f, points, family):
     found = pl.audit(f, shown, near.select(points), family, features=names, outputs=["log-odds"])
     left_out = found.left_out.explained()[0]
-    return found, f"explains {found.explained:.0%} where fitted, {left_out:.0%} at members left out"
+    return found, f"explains {found.explained:.0%} where fitted, {left_out:.0%} held out"
 
 
 for family in (pl.TreeFamily(depth=2), linear):
     print(family, shares(boosted.decision_function(x), watch, family)[1])
 
 # %% [markdown]
-# Where they were fitted, trees of two questions look better. At members left out they are worse than a constant, so
+# Where they were fitted, trees of two questions look better. At held-out members they are worse than a constant, so
 # most of what they said of the model was noise; linear laws keep about half of what they promised. So linear laws it
 # is, and now the test:
 

@@ -51,7 +51,7 @@ print("GAME", game.evaluate(test), sep="\n")
 # %%
 for name, model in (("DEEP", deep), ("GAME", game)):
     explained = [model.held_out(test, seed=seed).explained()[0] for seed in range(5)]
-    print(f"{name}: explained at members left out, five draws:", *(f"{share:.1%}" for share in explained))
+    print(f"{name}: held-out variance explained, five draws:", *(f"{share:.1%}" for share in explained))
 
 # %% [markdown]
 # At the same error the trees follow GAME more closely: the total variation between tree and network is smaller, and
