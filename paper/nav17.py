@@ -150,7 +150,13 @@ def chosen(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> float:
 
 def table(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> str:
     """Test scores of all seeds, and the change against DEEP with the same seed."""
-    measures = {"accuracy": "RMSE(f, y)", "local_auc": "AUC_B", "global_auc": "AUC_D", "variation": "TV"}
+    measures = {
+        "accuracy": "RMSE(f, y)",
+        "explained_left_out": "held-out variance explained",
+        "local_auc": "AUC_B",
+        "global_auc": "AUC_D",
+        "variation": "TV",
+    }
     best = chosen(config, reports)
     rows = ["| model | validation RMSE | " + " | ".join(f"test {title}" for title in measures.values()) + " |",
             "|---|---|" + "---|" * len(measures)]  # fmt: skip
