@@ -53,21 +53,21 @@ def test_it_prints_as_a_table():
     f = torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1], dtype=torch.float64)
     report = pl.audit(f, x, pl.windows([8], radius=7), pl.ConstantFamily())
     expected = """\
-        held-out variance explained           0.0%
-        the same, at members fitted to        0.0%
-        neighborhoods                            8
-        members, median (largest)            8 (8)
-        deviation, mean                       0.25
-        deviation, 5% quantile                0.25
-        deviation, 25% quantile               0.25
-        deviation, 50% quantile               0.25
-        deviation, 75% quantile               0.25
-        deviation, 95% quantile               0.25
-        deviation, 100% quantile              0.25
-        rmse at the centers                    0.5
-        bound near a center, 90 %        not known
-        generalized AUC, local              0.0000
-        generalized AUC, global             0.0000
+        held-out variance explained            0.0%
+        variance explained where fitted        0.0%
+        neighborhoods                             8
+        members, median (largest)             8 (8)
+        deviation, mean                        0.25
+        deviation, 5% quantile                 0.25
+        deviation, 25% quantile                0.25
+        deviation, 50% quantile                0.25
+        deviation, 75% quantile                0.25
+        deviation, 95% quantile                0.25
+        deviation, 100% quantile               0.25
+        rmse at the centers                     0.5
+        bound near a center, 90 %         not known
+        generalized AUC, local               0.0000
+        generalized AUC, global              0.0000
         """ + report.caution()
     assert str(report) == dedent(expected)
     assert report.caution().startswith("held-out variance explained is 0.0%: at members that it was not fitted to")
@@ -104,7 +104,8 @@ def test_bounds_follow_from_the_deviations_of_each_neighborhood():
 
 def test_a_neighborhood_of_two_has_no_bound():
     hoods = pl.from_lists([range(10 * i, 10 * i + 10) for i in range(12)] + [[0, 1]])
-    report = pl.audit(torch.rand(120), torch.rand(120, 1), hoods, pl.ConstantFamily())
+    f = torch.arange(120) + torch.rand(120, generator=torch.Generator().manual_seed(0))
+    report = pl.audit(f, torch.zeros(120, 1), hoods, pl.ConstantFamily())
     assert np.isnan(report.bound()[-1])
     assert np.isfinite(report.bound()[:-1]).all()
 
@@ -113,10 +114,10 @@ def test_of_a_constant_predictor_there_is_nothing_to_explain():
     report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
     assert np.isnan(report.explained)
     assert report.to_dict()["explained"] is None
-    assert "held-out variance explained      undefined" in str(report)
+    assert "held-out variance explained       undefined" in str(report)
     assert not report.caution()
     assert torch.isnan(report.local_auc).all()
-    assert str(report).endswith("generalized AUC, global          undefined")
+    assert str(report).endswith("generalized AUC, global           undefined")
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["auc_global"] is None
 
 
@@ -144,3 +145,18 @@ def test_tables_bring_their_names():
     report = pl.audit(2 * values[:, 0] - values[:, 1], x, pl.nearest(x, k=8), pl.LinearFamily(), outputs=["wear"])
     assert str(report[0]).startswith("wear = ")
     assert "2 speed - 1 load" in str(report[0]) or "2 speed - load" in str(report[0])
+
+
+def test_one_neighborhood_counted_often_calibrates_nothing():
+    x = torch.arange(40.0)[:, None]
+    report = pl.audit(x**2, x, pl.nearest(x, k=40), pl.LinearFamily())
+    assert np.isnan(report.bound()).all()
+    assert "every neighborhood holds all points, so that there is one witness" in report.why_not()
+    assert np.isfinite(pl.audit(x**2, x, pl.nearest(x, k=8), pl.LinearFamily()).bound()).all()
+
+
+def test_shares_far_below_zero_say_no_more_than_that():
+    x = torch.tensor([[0.0], [1e-9], [2e-9], [1.0]], dtype=torch.float64).repeat(5, 1)
+    f = torch.randn(20, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    report = pl.audit(f, x, pl.from_lists([range(i, i + 3) for i in range(17)], n_points=20), pl.LinearFamily())
+    assert "held-out variance explained      below -9999%" in str(report)

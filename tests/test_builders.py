@@ -170,7 +170,7 @@ def test_masked_entries_are_missing_values():
     assert pl.nearest(whole, k=3).members.tolist() == pl.nearest(x, k=3).members.tolist()
     holes = np.ma.masked_array(x, mask=np.zeros((12, 2), dtype=bool))
     holes[4, 1] = holes[7, 0] = np.ma.masked
-    message = "`x` must hold no missing values. Got an array with 2 masked entries, first in row 4, column 1; fill them"
+    message = "`x` must hold no missing values. Got 2 masked, first in row 4, column 1; fill them"
     with pytest.raises(pl.InputError, match=message):
         pl.nearest(holes, k=3)
     hoods = pl.nearest(x, k=3)

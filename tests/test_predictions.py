@@ -39,16 +39,16 @@ def test_every_column_is_a_feature_or_left_out_with_a_reason(tmp_path):
     assert given.categories == ((2, 4), (4, 5))
     assert dict(given.notes) == {"colour": "blue or green against red", "smoker": "yes against no"}
     assert dict(given.left_out) == {
-        "patient_id": "a name",
+        "patient_id": "an identifier",
         "visit": "dates; write them as numbers, such as days, to use them",
         "comment": "a name: 40 different texts in 40 rows",
-        "lab": "'<0.1' in row 41 is no number; mend it, or leave the cell blank",
+        "lab": "'<0.1' in row 41 is not a number; correct it, or leave the cell blank",
         "seldom": "blank in 26 of 40 rows; ask for it with `features=`",
     }
     assert len(given.columns) + len(given.left_out) + 1 == len(mixed())
     summary = given.summary()
     assert "features: age, rare, colour, smoker\n  they must be what the model read" in summary
-    assert "columns left out:\n  patient_id: a name\n" in summary
+    assert "columns left out:\n  patient_id: an identifier\n" in summary
 
 
 def test_what_is_asked_for_is_read(tmp_path):
@@ -91,12 +91,12 @@ def test_laws_of_categories_are_those_of_scikit_learn_in_their_units(tmp_path):
     np.testing.assert_array_equal(given.x[:, 2], green)
     exact = given.linear_family().best_response(x, f, hoods)
     np.testing.assert_allclose(exact.theta[:, :, 0], np.tile([3, 0.2, 0, 5, -1], (40, 1)), atol=1e-9)
-    mean, step = given.scale()
+    step = given.step
     assert step.tolist() == [pytest.approx(age.std()), 1, 1, 1]
     shrunk = given.linear_family(ridge=2.0).best_response(x, f, hoods)
     for i in (0, 21):
         own = hoods.members_of(i).numpy()
-        model = Ridge(2.0).fit((given.x[own] - mean) / step, given.f[own, 0])
+        model = Ridge(2.0).fit(given.x[own] / step, given.f[own, 0])
         np.testing.assert_allclose(shrunk.coefficients[i, :, 0], model.coef_ / step, rtol=1e-8)
 
 

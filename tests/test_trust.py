@@ -338,3 +338,13 @@ def test_what_is_not_known_is_said_with_its_reason():
     assert unknown(0.9, 50, saturated=True).endswith("use a ridge, fewer features or more members")
     assert unknown(0.99, 50).startswith("how far it can be trusted with 99 % confidence is not known: 50 held-out")
     assert percent(0.95) == "95 %"
+
+
+def test_a_few_gaps_beyond_the_range_do_not_decide_the_floor():
+    gaps = np.full((200, 1, 1), 0.1)
+    gaps[:3] = 1e8
+    part = HeldOut(gaps, np.full_like(gaps, 0.05), gaps, np.array([1.0]), np.array([4.0]))
+    calibration = Calibration.of(part)
+    assert calibration.floor == pytest.approx([0.1])
+    assert calibration.bound([0.05]) == pytest.approx([0.1], rel=1e-5)
+    assert calibration.bound([0.5]) > calibration.bound([0.05])

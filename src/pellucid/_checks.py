@@ -28,6 +28,8 @@ def tensor(values: Any, name: str) -> Tensor:
         if isinstance(values, np.ndarray):
             values = _array(values, name, columns)
         return torch.as_tensor(values)
+    except InputError:
+        raise
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
             f"`{name}` must be a tensor, an array or nested lists of numbers. Got {type(values).__name__} "
@@ -42,7 +44,7 @@ def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
         if len(masked):
             place = ", ".join(f"{what} {i}" for what, i in zip(("row", "column"), masked[0].tolist(), strict=False))
             raise InputError(
-                f"`{name}` must hold no missing values. Got an array with {len(masked)} masked entries, first in "
+                f"`{name}` must hold no missing values. Got {len(masked)} masked, first in "
                 f"{place}; fill them, e.g. with `{name}.filled(0.0)`, or leave these rows out."
             )
         values = values.data
@@ -110,7 +112,8 @@ def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tupl
     """
     neighborhoods(hoods)
     x, f = tensor(x, "x"), tensor(f, name)
-    if torch._C._functorch.is_functorch_wrapped_tensor(f):
+    # A compiler traces no such question, and has no such tensors.
+    if not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(f):
         raise InputError(
             f"`{name}` must be plain numbers: witnesses are fitted to them. Got a tensor inside of a transformation of "
             "torch.func (grad, vmap, ...), which has none; call the game outside of it, and use `backward` or "

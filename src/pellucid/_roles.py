@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.columns import is_category, is_date, texts_of
+from pellucid.columns import is_category, is_date, texts_of, varies
 from pellucid.errors import InputError
 from pellucid.outcomes import named_outcomes
 from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
@@ -88,14 +88,14 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     if _PROBABILITIES.fullmatch(plain(name)):
         return "looks like a prediction; ask for it with `prediction=` or `features=`"
     if plain(name) in ID_NAMES or plain(name).endswith("_id"):
-        return "a name"
+        return "an identifier"
     if texts:
         why = _flaw_of_texts(table, name, written)
         if why:
             return why
     elif len(written) == len(cells) > 2 and set(np.diff([float(_value(table, c)) for c in cells])) == {1.0}:
         return _NUMBERING
-    if len({*written} if texts else {_value(table, cell) for cell in written}) == 1:
+    if len({*written}) == 1 or not (texts or varies(np.array([_value(table, cell) for cell in written]))):
         return "always the same"
     coordinate = any(plain(other) == "x" for other in others)
     predicted = targets | {_AFFIX.sub("", plain(output)) for output in outputs if _AFFIX.search(plain(output))}
@@ -118,7 +118,7 @@ def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
         return "dates; write them as numbers, such as days, to use them"
     if not is_category(table.column(name), table.comma):
         row = next(n for n, c in zip(table.numbers, table.column(name), strict=True) if c.strip() == texts[0])
-        return f"{texts[0][:20]!r} in row {row} is no number; mend it, or leave the cell blank"
+        return f"{texts[0][:20]!r} in row {row} is not a number; correct it, or leave the cell blank"
     levels = len(set(written))
     if levels > 2 and 2 * levels > len(written):
         return f"a name: {levels} different texts in {len(written)} rows"

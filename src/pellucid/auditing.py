@@ -37,7 +37,9 @@ def _known(value: float) -> float | None:
 
 
 def _share(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1%}"
+    if value is None:
+        return "undefined"
+    return "below -9999%" if value < -100 else f"{value:.1%}".replace("-0.0%", "0.0%")
 
 
 def _score(value: float | None, otherwise: str = "undefined") -> str:
@@ -123,7 +125,16 @@ class Audit:
     @cached_property
     def calibration(self) -> Calibration:
         """How far the witnesses can be trusted, learned from these neighborhoods; see `pellucid.calibrate`."""
+        if self._alike:  # one neighborhood, however often it is counted, calibrates nothing
+            gaps, deviations, alone, spread, *_ = self.left_out
+            return Calibration.of(HeldOut(gaps[:0], deviations[:0], alone[:0], spread))
         return Calibration.of(self.left_out)
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether every neighborhood holds all points."""
+        hoods = self.witnesses.hoods
+        return int(hoods.sizes.min()) == hoods.n_points
 
     def bound(self, level: float = LEVEL) -> np.ndarray:
         """(n, K) what |predictor - witness| does not exceed, with this confidence, at a further point of each
@@ -138,6 +149,11 @@ class Audit:
 
     def why_not(self, level: float = LEVEL) -> str:
         """In one sentence why there are no bounds of this confidence, where there are none."""
+        if self._alike:
+            return (
+                "how far it can be trusted is not known: every neighborhood holds all points, so that there is one "
+                "witness and nothing to learn it from; take smaller neighborhoods"
+            )
         large = (self.witnesses.hoods.sizes >= FEWEST).cpu().numpy()
         saturated = bool(self._saturated[large].all())
         return unknown(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
@@ -194,7 +210,7 @@ class Audit:
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
             ("held-out variance explained", _share(summary["explained_left_out"])),
-            ("the same, at members fitted to", _share(summary["explained"])),
+            ("variance explained where fitted", _share(summary["explained"])),
             ("neighborhoods", f"{len(self.deviations)}"),
             ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),
             ("deviation, mean", f"{summary['deviation']:.4g}"),

@@ -166,3 +166,8 @@ def _is_blank(text: str, comma: bool) -> bool:
 
 def _cells(count: int) -> str:
     return f"{count} blank cell{'' if count == 1 else 's'}"
+
+
+def varies(values: np.ndarray) -> np.ndarray:
+    """Whether numbers, or each column of them, differ by more than rounding: by more than 8 eps of the largest."""
+    return np.asarray(np.ptp(values, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(values).max(axis=0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid import _molecule_features, _roles
 from pellucid.builders import from_lists, nearest
-from pellucid.columns import Column, read_column, read_numbers, skip_blanks
+from pellucid.columns import Column, read_column, read_numbers, skip_blanks, varies
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.outcomes import OUTCOME, alike, revealing
@@ -68,11 +68,11 @@ class Predictions:
     def summary(self) -> str:
         """What was read and what was not, a line each."""
         lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._read()]
-        if self.truth_name is not None:
-            lines.append(f"measured values: {self.truth_name}")
         if not self.named and self.smiles is None:
             lines.append("  they must be what the model read: if not, name those that are with `features=`")
         lines += [f"  {name}: {note}" for name, note in self.notes]
+        if self.truth_name is not None:
+            lines.append(f"measured values: {self.truth_name}")
         if self.left_out:
             listed = [f"  {name}: {why}" for name, why in self.left_out[:_COLUMNS]]
             more = len(self.left_out) - _COLUMNS
@@ -93,29 +93,26 @@ class Predictions:
         squares = (self.f[known] - self.truth[known, None]) ** 2
         return dict(zip(self.outputs, np.sqrt(squares.mean(axis=0)).tolist(), strict=True))
 
-    def scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """(P,) where each feature is measured from, and (P,) what counts as one step of it.
-
-        That is the mean and the standard deviation of a number. Of a feature that has only two values, levels of
-        categories among them, it is the lower one and their difference; 1 where it is constant.
+    @property
+    def step(self) -> np.ndarray:
+        """(P,) what counts as one step of each feature: the standard deviation of a number, and the difference of two
+        values where there are only two, as of the levels of categories; 1 where it is constant up to rounding.
         """
-        mean, step = self.x.mean(axis=0), self.x.std(axis=0)
+        low, high = self.x.min(axis=0), self.x.max(axis=0)
+        step = self.x.std(axis=0)
         if self.smiles is None:
-            low, high = self.x.min(axis=0), self.x.max(axis=0)
-            two = ((self.x == low) | (self.x == high)).all(axis=0)
-            # Measured from one of the two, so that what is constant in a neighborhood stays so to the last digit.
-            mean, step = np.where(two, low, mean), np.where(two, high - low, step)
-        return mean, np.where(step > 0, step, 1.0)
+            step = np.where(((self.x == low) | (self.x == high)).all(axis=0), high - low, step)
+        return np.where(varies(self.x), step, 1.0)
 
     def places(self) -> np.ndarray:
-        """(N, Q) where rows lie, to measure how far they are apart: features in their steps, see `scale`.
+        """(N, Q) where rows lie, to measure how far they are apart: features in their steps, see `step`.
 
         Two rows that differ in a category are 1 apart in it, whichever its levels: as far as rows that differ by one
         standard deviation of a number. For that a category of more than two levels has a column for each of them,
         divided by the root of 2; a flag that is rarely set would otherwise outweigh everything else.
         """
-        mean, step = self.scale()
-        x = (self.x - mean) / step
+        # Measured from the lowest, so that what is constant in a neighborhood stays so to the last digit.
+        x = (self.x - self.x.min(axis=0)) / self.step
         several = [(start, end) for start, end in self.categories if end - start > 1]
         for start, end in several:
             x[:, start:end] /= math.sqrt(2)
@@ -124,8 +121,7 @@ class Predictions:
 
     def linear_family(self, ridge: float = 0.0) -> ScaledLinearFamily:
         """Linear witnesses that read all features alike, in their steps, and are written in their units."""
-        mean, step = self.scale()
-        return ScaledLinearFamily(mean=mean, deviation=step, ridge=ridge)
+        return ScaledLinearFamily(step=self.step, ridge=ridge)
 
     def neighborhoods(self, *, neighbors: int, threshold: float = 0.6) -> BaseNeighborhoods:
         """Who is near whom.

@@ -69,7 +69,7 @@ class Calibration:
         telling = held_out.telling
         some = telling.any(1)
         gaps, deviations, telling = held_out.gaps[some], held_out.deviations[some], telling[some]
-        floor = _floor(gaps[telling], held_out.spread)
+        floor = _floor(gaps[telling], held_out.spread, held_out.extent)
         scores = np.where(telling[..., None], gaps / (deviations + floor), np.nan)
         usual = np.percentile(deviations[telling], range(101), axis=0) if len(gaps) else None
         return cls(scores=scores, floor=floor, extent=held_out.extent, usual=usual)
@@ -160,14 +160,18 @@ class Calibration:
         return cls(scores=scores, floor=floor, extent=extent, usual=usual)
 
 
-def _floor(gaps: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def _floor(gaps: np.ndarray, spread: np.ndarray, extent: np.ndarray | None) -> np.ndarray:
     """(K,) what is added to deviations, from gaps (c, K); in the units of the predictions."""
     # Where witnesses are exact, rounding is all that is left: it must not be divided by nothing.
     rounding = np.maximum(1e-6 * spread, np.finfo(np.float32).tiny)
     typical = [np.median(own[own > least]) if (own > least).any() else least
                for own, least in zip(gaps.T, rounding, strict=True)]  # fmt: skip
-    # Where few gaps are large and the others tiny, the median alone would make bounds of the large ones absurd.
-    return np.asarray(np.maximum(typical, gaps.mean(0) / 4) if len(gaps) else rounding)
+    if not len(gaps):
+        return rounding
+    # Where few gaps are large and the others tiny, the median alone would make bounds of the large ones absurd; and a
+    # few that are larger than the predictions range would drown all others.
+    mean = (gaps if extent is None else np.minimum(gaps, extent)).mean(0)
+    return np.asarray(np.maximum(typical, mean / 4))
 
 
 def _rank(n: int, level: float) -> int:

@@ -49,8 +49,11 @@ def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
     columns = {"id": range(80), "speed": SPEED, "load": LOAD, "prediction": 2 + 3 * SPEED - 0.01 * LOAD}
     result = run(write(tmp_path / "a.csv", columns), "-o", tmp_path / "out.csv")
     assert result.exit_code == 0
-    assert "all 80 witnesses are exact, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n" in result.stdout
-    assert "columns left out:\n  id: a name\n" in result.stdout
+    assert (
+        "all 80 witnesses are exact at their own members, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n"
+        in result.stdout
+    )
+    assert "columns left out:\n  id: an identifier\n" in result.stdout
     assert "no ridge (held-out variance explained among the 10 nearest 100 %" in result.stdout
     for row in rows_of(tmp_path / "out.csv"):
         assert float(row["deviation"]) < 1e-20
@@ -96,7 +99,7 @@ def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     content = json.loads((tmp_path / "out.json").read_text())
     standardized = (x - x.mean(0)) / x.std(0)
     hoods = near(standardized, k=25)
-    choice = choose(f, standardized, hoods, neighbors=candidates_for(60))
+    choice = choose(f, x / x.std(0), hoods, neighbors=candidates_for(60))
     assert content["choice"] == choice.to_dict()
     best, plainest = choice.best, choice.at(choice.best.neighbors, 0.0)
     sentence = (
@@ -112,7 +115,7 @@ def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     assert page.count(" neighbors</th>") == len(candidates_for(60))
     lines = result.stdout.splitlines()
     assert lines[lines.index("") + 1].startswith("held-out variance explained ")
-    family = ScaledLinearFamily(mean=x.mean(0), deviation=x.std(0), ridge=best.ridge)
+    family = ScaledLinearFamily(step=x.std(0), ridge=best.ridge)
     judged = audit(f, x, prefix(hoods, best.neighbors), family, judges=choice.others)
     assert content["audit"]["explained_left_out"] == pytest.approx(judged.to_dict()["explained_left_out"])
 
@@ -400,8 +403,8 @@ def test_columns_that_are_no_features_are_told(tmp_path):
     given = read_predictions(path)
     assert given.features == ("speed",)
     assert dict(given.left_out) == {
-        "sample_id": "a name",
-        "no": "a name",
+        "sample_id": "an identifier",
+        "no": "an identifier",
         "time": "numbers the rows",
         "site": "a name: 3 different texts in 4 rows",
         "batch": "always the same",
@@ -480,3 +483,21 @@ def test_exit_codes(tmp_path):
     assert "Traceback" not in unwritable.stderr
     for wrong in (["-o", "a.pdf"], ["--level", 2], ["--ridge", 1, "--family", "tree"], ["--depth", 2, "--ridge", 1]):
         assert run(path, *wrong).exit_code == 2
+
+
+def test_a_column_that_varies_by_rounding_alone_is_no_feature(tmp_path):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=60)
+    noise = np.where(generator.random(60) < 0.5, 0.3, 0.1 + 0.2)
+    columns = {"x": x, "noise": noise, "prediction": 0.7 * x + 0.1 * generator.normal(size=60)}
+    path = write(tmp_path / "a.csv", {name: [repr(float(v)) for v in values] for name, values in columns.items()})
+    result = run(path, "-o", tmp_path / "out.json")
+    assert "  noise: always the same\n" in result.stdout
+    assert run(path, "--features", "x,noise", "-o", tmp_path / "both.json").exit_code == 0
+    one, both = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("out", "both"))
+    settings = [(content["choice"]["neighbors"], content["choice"]["ridge"]) for content in (one, both)]
+    assert settings[0] == settings[1]  # nor does it move anybody's neighbors
+    for first, second in zip(one["rows"], both["rows"], strict=True):
+        (slope,), (same, none) = (np.ravel(row["witness"]["coefficients"]) for row in (first, second))
+        assert none == 0
+        assert same == pytest.approx(slope)

@@ -323,7 +323,7 @@ def test_a_fit_in_standardized_features_is_saturated_in_their_units(generator):
 
     x, f, hoods = random_problem(generator)
     scale = torch.tensor([1.0, 1e3, 1e-3, 10.0], dtype=torch.float64)
-    family = ScaledLinearFamily(mean=np.zeros(4), deviation=scale.numpy(), ridge=0.3)
+    family = ScaledLinearFamily(step=scale.numpy(), ridge=0.3)
     expected = pl.LinearFamily(ridge=0.3).best_response(x, f, hoods).saturated()
     assert 0 < expected.sum() < len(hoods)
     np.testing.assert_array_equal(family.best_response(x * scale, f, hoods).saturated(), expected)

@@ -48,7 +48,7 @@ def chosen(choice: Choice) -> str:
     """What leave-one-out chose, and how good it is beside what it might have been."""
     best = choice.best
     if math.isnan(best.explained):
-        return f"chosen: {_settings(best)} (the predictions do not vary, so that any does)"
+        return f"chosen: {_settings(best)} (the predictions do not vary, so any setting would do)"
     among = "" if choice.compared is None else f" among the {choice.compared} nearest"
     text = f"chosen by leave-one-out: {_settings(best)} (held-out variance explained{among} {_share(best.explained)}"
     plainest = choice.at(best.neighbors, 0.0)
@@ -103,6 +103,12 @@ def confidence(found: Audit, given: Predictions, level: float) -> str:
             lines.append(f"{reason}{what}")
             continue
         middle, low, high = (np.quantile(known, q) for q in (0.5, 0.05, 0.95))
+        if high <= 1e-9 * np.ptp(given.f[:, k]):
+            lines.append(
+                f"with {percent(level)} confidence a witness agrees with the predictor{what}, up to rounding, at a "
+                "further point of its neighborhood; where it does not, nothing is said of how far it is off"
+            )
+            continue
         lines.append(
             f"with {percent(level)} confidence a witness is within {middle:.3g} of the predictor{what} at a further "
             f"point of its neighborhood (median; from {low:.3g} to {high:.3g} for nine in ten)"
@@ -118,7 +124,10 @@ def extremes(found: Audit, given: Predictions, level: float) -> str:
     if not order:
         return f"no neighborhood has {FEWEST} members or more, and any witness follows fewer: there is none to trust"
     if float(found.deviations[order].max()) <= 1e-20 + 1e-12 * float(given.f.var(axis=0).sum()):
-        return f"all {len(order)} witnesses are exact, up to rounding:\n{_said(found, given, order[-1], level)}"
+        exact = f"all {len(order)} witnesses are exact at their own members, up to rounding"
+        return f"{exact}:\n{_said(found, given, order[-1], level)}"
+    if int(sizes.min()) == len(given):
+        return f"the one witness of all rows:\n{_said(found, given, order[0], level)}"
     bound = found.bound(level)
     at_centers = found.witnesses.at_centers()
     head = f"{'place':<20}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"

@@ -188,9 +188,8 @@ def _settings(
     ridge_is_open, count_is_open = family is None and ridge is None, not fixed and len(counts) > 1
     if not (ridge_is_open or count_is_open) or int(hoods.sizes.max()) < 2:
         return hoods, family or given.linear_family(ridge or 0.0), None
-    mean, step = given.scale()
     choice = choose(
-        given.f, (given.x - mean) / step, hoods, neighbors=None if fixed else counts, ridges=ridges, family=family
+        given.f, given.x / given.step, hoods, neighbors=None if fixed else counts, ridges=ridges, family=family
     )
     if choice.best.neighbors is not None:
         hoods = prefix(hoods, choice.best.neighbors)

@@ -59,7 +59,11 @@ def percent(share: Any, places: int = 0) -> str:
     >>> percent(0.9), percent(0.876, 1)
     ('90\u00a0%', '87.6\u00a0%')
     """
-    return NOTHING if share is None or math.isnan(share) else f"{100 * share:.{places}f}\u00a0%".replace("-", MINUS)
+    if share is None or math.isnan(share):
+        return NOTHING
+    if share < -100:  # what is far below zero says no more than that
+        return f"below {MINUS}9999\u00a0%"
+    return f"{100 * share:.{places}f}\u00a0%".replace("-", MINUS)
 
 
 def change(old: float | None, new: float | None) -> str:

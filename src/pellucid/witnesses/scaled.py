@@ -24,18 +24,15 @@ class ScaledLinearFamily(WitnessFamily):
     alike.
     """
 
-    mean: np.ndarray = field(repr=False)
-    """(P,) of each feature."""
-    deviation: np.ndarray = field(repr=False)
-    """(P,) of each feature: what counts as one step of it, such as its standard deviation."""
+    step: np.ndarray = field(repr=False)
+    """(P,) what counts as one step of each feature, such as its standard deviation."""
     ridge: float = 0.0
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
-        mean, deviation = torch.from_numpy(self.mean), torch.from_numpy(self.deviation)
+        step = torch.from_numpy(self.step)
+        # Nothing is subtracted, as the intercept is free: what is rounding is told by the size of the numbers.
         with quietly():  # whoever scales features speaks of few members in words of its own
-            fitted = LinearFamily(ridge=self.ridge).best_response((x.double() - mean) / deviation, f, hoods)
-        coefficients = fitted.coefficients / deviation[:, None]
-        intercepts = fitted.intercepts - torch.einsum("npk,p->nk", coefficients, mean)
-        theta = torch.cat([intercepts[:, None], coefficients], dim=1)
-        penalty = self.ridge * deviation.square()
+            fitted = LinearFamily(ridge=self.ridge).best_response(x.double() / step, f, hoods)
+        theta = torch.cat([fitted.intercepts[:, None], fitted.coefficients / step[:, None]], dim=1)
+        penalty = self.ridge * step.square()
         return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals, penalty=penalty)
