@@ -65,7 +65,7 @@ judged, _ = shares(boosted.decision_function(x), test, linear)
 judged
 
 # %% [markdown]
-# At members left out the laws explain 22 % of this model: it is hard to explain, and bounds are wide. The law of a
+# At held-out members the laws explain 22 % of this model: it is hard to explain, and bounds are wide. The law of a
 # biopsy from the middle of the field, in units of standard deviations, with its bound:
 
 

@@ -57,10 +57,9 @@ for name, model in (("DEEP", deep), ("GAME", game)):
 # At the same error the trees follow GAME more closely: the total variation between tree and network is smaller, and
 # they account for a little more of what the network does inside the neighborhoods. The order into which they put
 # molecules (AUC) is about as right as before. But all this is measured at the molecules that the trees were fitted to.
-# Leave one out of each neighborhood, and its tree explains about a third of GAME there and a quarter of DEEP, not
-# seven eighths: GAME is ahead in each of the five draws, and most of what either network does at a further molecule is
-# still not in the tree. So read a tree with its bound. [How robust this
-# is](../paper/README.md#sodium-channel-blockers).
+# Hold one out of each neighborhood, and its tree explains about three tenths of what either network does there, not
+# seven eighths: of GAME a little more in each of the five draws. Most of what a network does at a further molecule is
+# not in the tree, so read a tree with its bound. [How robust this is](../paper/README.md#sodium-channel-blockers).
 
 # %% [markdown]
 # ## Explain
