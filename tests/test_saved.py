@@ -59,3 +59,9 @@ def test_a_saved_run_is_reported_and_compared(tmp_path, name):
 def test_saved_runs_explain_from_the_command_line(tmp_path):
     assert "6.645" in run("explain", SAVED / "molecules-run", ANSWERS["smiles"][0])
     assert "left" in run("explain", SAVED / "series-run", SAVED / "recordings" / "a.csv")
+
+
+def test_the_page_of_a_molecule_that_was_learned_from_shows_what_was_measured(tmp_path):
+    explanation = runs.load(SAVED / "molecules-run").explain(ANSWERS["smiles"][0])
+    explanation.to_html(tmp_path / "why.html")
+    assert "<dt>measured</dt><dd>5.48" in (tmp_path / "why.html").read_text()

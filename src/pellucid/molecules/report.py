@@ -132,6 +132,9 @@ def _view(
     explanation: Explanation, pictures: Pictures, measured: Sequence[float | None] | None = None
 ) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
+    own = explanation.members[0].measured
+    if measured is None and own is not None:  # the molecule is among those that were learned from
+        measured = [float(value) if np.isfinite(value) else None for value in own]
     shown = explanation.target(None)
     places = [decimals(explanation.witness.nodes["value"][:, k]) for k in range(len(explanation.targets))]
     bound = explanation.bound
