@@ -76,6 +76,8 @@ class Condition:
     sequences: int
     order: int
     """Of the laws that recordings are compared by."""
+    notes: tuple[str, ...] = ()
+    """What was decided when the recordings were read, and what of them is not used."""
 
     def __len__(self) -> int:
         return len(self.recordings)
