@@ -381,6 +381,7 @@ def test_what_is_too_short_is_skipped_and_counted(model, rig):
         "470 rows are not used: 200 at the ends of recordings, too few for a further piece; 270 in 2 parts of fewer "
         "than 300 rows",
     )
+    assert found.to_dict()["notes"] == list(found.notes)
     label = whole.sources[1]
     assert found.recordings[2:4] == (f"{label}, rows 101 to 400", f"{label}, rows 401 to 700")
     pieces = assess(model, cut, healthy=4, level=0.5, sequences=3)

@@ -172,6 +172,7 @@ class Condition:
             "persistence": list(self.persistence),
             "sequences": self.sequences,
             "order": self.order,
+            "notes": list(self.notes),
             "center": plain(self.limits.center),
             "scale": plain(self.limits.scale),
             "limit": plain(self.limits.limit),
