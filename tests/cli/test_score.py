@@ -10,7 +10,7 @@ from scipy import signal
 from typer.testing import CliRunner
 
 from pellucid import runs
-from pellucid.cli import app
+from pellucid.cli import app, score
 from pellucid.series import simulate_rig
 
 LEARNED, FILES, BEGIN = 6, 50, 38
@@ -97,18 +97,124 @@ def test_one_long_file_is_cut(place, tmp_path):
     assert result.output.startswith("32 recordings")
 
 
+def values_of(place, count):
+    """The first recordings of the machine, one after the other."""
+    tables = [np.loadtxt(place / "machine" / f"{LEARNED + i}.csv", delimiter=";", skiprows=1) for i in range(count)]
+    return np.concatenate(tables)
+
+
+def write(path, values, **columns):
+    """A table with further columns of texts before the channels."""
+    lines = [";".join([*columns, "left", "right"])]
+    cells = zip(*columns.values(), strict=True) if columns else [()] * len(values)
+    lines += [";".join([*map(str, own), *(f"{v:.7g}" for v in row)]) for own, row in zip(cells, values, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+CUT = ("--every", 300, "--healthy", 10, "--level", 0.9, "--sequences", 3)
+
+
+def test_units_of_one_table_are_not_strung_together(place, tmp_path):
+    values = values_of(place, 3)
+    times = [10 * i for i in range(1200)]
+    write(tmp_path / "fleet.csv", values, machine=["A"] * 1200 + ["B"] * 1200 + ["C"] * 1200, seconds=times * 3)
+    result = run("score", place / "run", tmp_path / "fleet.csv", *CUT, code=1)
+    message = " ".join(result.stderr.split())
+    assert "Pieces of --every rows must be of one machine. Got 3 units in fleet.csv (machine A, machine B, " in message
+    assert "or leave --every out if each unit is one recording of the same machine" in message
+    result = run("score", place / "run", tmp_path / "fleet.csv", "--healthy", 2, "--sequences", 3)
+    assert "note: fleet.csv: 3 units (machine A, machine B, machine C), each taken for a recording of" in result.output
+    # Units in files of their own are followed one by one.
+    write(tmp_path / "a.csv", values[:1200], machine=["A"] * 1200, seconds=times)
+    assert run("score", place / "run", tmp_path / "a.csv", *CUT[:2]).output.startswith("4 recordings")
+
+
+def test_gaps_blanks_and_rows_that_are_not_used_are_told(place, tmp_path):
+    values = values_of(place, 4)[:4700]
+    seconds = np.arange(4700) * 10
+    seconds[3100:] += 5000  # after ten pieces of 300 rows and 100 more
+    seconds[3250:] += 5000  # 150 rows between two gaps
+    write(tmp_path / "long.csv", values, seconds=seconds)
+    result = run("score", place / "run", tmp_path / "long.csv", *CUT)
+    # 3,100 = 10 * 300 + 100; 150; 1,450 = 4 * 300 + 250.
+    assert result.output.startswith("14 recordings")
+    assert "note: long.csv: 2 gaps in time, the longest" in result.output
+    assert "--gaps ignore joins what is on either side" in result.output
+    assert (
+        "note: 500 rows are not used: 350 at the ends of recordings, too few for a further piece; 150 in 1 part of "
+        "fewer than 300 rows" in result.output
+    )
+    out = tmp_path / "a.json"
+    joined = run("score", place / "run", tmp_path / "long.csv", *CUT, "--gaps", "ignore", "-o", out)
+    assert joined.output.startswith("15 recordings")
+    assert "note: 200 rows are not used: 200 at the ends" in joined.output
+    names = json.loads(out.read_text())["recordings"]
+    assert names[10] == "long.csv, rows 3001 to 3300"
+    run("score", place / "run", tmp_path / "long.csv", *CUT, "-o", out)
+    # Rows are counted in the file, not in what was cut from it at a gap.
+    assert json.loads(out.read_text())["recordings"][10] == "long.csv, rows 3251 to 3550"
+
+
+def test_blanks_are_filled_as_asked(place, tmp_path):
+    write(tmp_path / "long.csv", values_of(place, 4))
+    lines = (tmp_path / "long.csv").read_text().splitlines()
+    lines[100] = ";1.0"
+    (tmp_path / "long.csv").write_text("\n".join(lines))
+    assert "--fill linear" in run("score", place / "run", tmp_path / "long.csv", *CUT, code=1).stderr
+    result = run("score", place / "run", tmp_path / "long.csv", *CUT, "--fill", "linear")
+    assert result.output.startswith("16 recordings")
+    assert "note: long.csv: 1 blank cell filled by straight lines (left 1)" in result.output
+    split = run("score", place / "run", tmp_path / "long.csv", *CUT, "--fill", "split")
+    assert "note: long.csv: 1 row with blanks cut out" in split.output
+    # 99 rows before the blank, and 4,700 = 15 * 300 + 200 after it.
+    assert split.output.startswith("15 recordings")
+    assert "299 rows are not used" in split.output
+
+
+def test_a_file_that_is_no_recording_is_told_with_the_cure(place, tmp_path):
+    for i in range(3):
+        write(tmp_path / f"{i}.csv", values_of(place, 1))
+    (tmp_path / "readme.md").write_text("# The test rig\n\nWe recorded this in May, twice.\n")
+    stderr = " ".join(run("score", place / "run", tmp_path, "--sequences", 3, code=1).stderr.split())
+    assert stderr.endswith("If readme.md is no recording, leave it out with --pattern.")
+    result = run("score", place / "run", tmp_path, "--sequences", 3, "--pattern", "*.csv")
+    assert result.output.startswith("3 recordings")
+
+
+def test_few_healthy_recordings_are_told(place):
+    few = run("score", place / "run", place / "machine", "--healthy", 3, "--level", 0.5, "--sequences", 3)
+    assert (
+        "note: 3 healthy recordings are hardly enough to tell their standard deviation, so that distances in healthy "
+        "sd mean little; name 10 or more with --healthy" in few.output
+    )
+    one = run("score", place / "run", place / "machine", "--healthy", 1, "--sequences", 3)
+    assert "1 healthy recording is enough for 50 %" in one.output
+    assert "note: 1 healthy recording is hardly enough" in one.output
+    enough = run("score", place / "run", place / "machine", "--healthy", 10, "--level", 0.5, "--sequences", 3)
+    assert "note: 10" not in enough.output
+
+
 def test_levels_that_are_not_known_are_told_with_the_cure(place):
     result = run("score", place / "run", place / "machine", "--healthy", 12, "--sequences", 5)
     assert "Alarm levels of 99 % are not known: 12 healthy recordings are enough for 92.3 %" in result.output
     assert "name more of them with --healthy, or lower --level" in result.output
 
 
-def test_healthy_recordings_that_were_learned_from_are_told(place):
+def test_healthy_recordings_that_were_learned_from_are_told(place, tmp_path, capsys):
     options = ("--healthy", place / "learned", "--level", 0.8, "--sequences", 5)
     result = run("score", place / "run", place / "machine", *options)
-    assert "the run was trained on recordings from a folder called learned, too" in result.stderr
+    assert "the run was trained on a folder of the same name, learned: if the healthy recordings are" in result.stderr
     others = run("score", place / "run", place / "machine", *HEALTHY)
     assert "trained on" not in others.stderr
+    # A file of the same name is called a file, and one of another name is no reason to warn.
+    summary = json.loads((place / "run" / "summary.json").read_text())
+    summary["data"]["source"] = "long.csv"
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    write(tmp_path / "long.csv", values_of(place, 8))
+    score._warn_of_training(tmp_path, tmp_path / "long.csv", 20)
+    assert "the run was trained on a file of the same name, long.csv" in capsys.readouterr().err
+    score._warn_of_training(tmp_path, place / "machine", 20)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -117,8 +223,11 @@ def test_healthy_recordings_that_were_learned_from_are_told(place):
         (["--healthy", "nowhere"], 1, "--healthy must be a number of recordings, a share such as 0.2, places such as"),
         (["--healthy", "60:70"], 1, "There must be healthy recordings to compare with. Got none of the 50"),
         (["--healthy", "0"], 1, "--healthy must be a whole number >= 1. Got 0"),
-        (["--persistence", "four"], 2, "must be K/N, as in 4/5. Got 'four'"),
-        (["--persistence", "6/5"], 1, "--persistence must be a whole number between 1 and 5. Got 6"),
+        (["--healthy", "60:70"], 1, "Got none of the 50 by 60:70; name others with --healthy"),
+        (["--healthy", "1.5"], 1, "or a folder. Got 1.5, which is no share; a share is more than 0 and at most 1."),
+        (["--persistence", "four"], 2, "must be K/N with K from 1 to N, as in 4/5. Got 'four'"),
+        (["--persistence", "6/5"], 2, "must be K/N with K from 1 to N, as in 4/5. Got '6/5'"),
+        (["--persistence", "0/5"], 2, "must be K/N with K from 1 to N, as in 4/5. Got '0/5'"),
         (["--level", "2"], 2, "must be between 0 and 1. Got 2"),
         (["-o", "scores.txt"], 2, "must end in one of .html, .json, .csv, .svg, .png, not 'scores.txt'"),
         (["--pattern", "*.dat"], 1, "The folder must hold files that match '*.dat'. Got none in"),

@@ -59,6 +59,17 @@ def test_the_first_alarm_and_the_healthy_ones_are_marked():
     assert "alarm:" not in timeline([0.0] * 11, **USUAL)
 
 
+def test_the_selected_recording_does_not_hide_the_first_alarm():
+    svg = timeline([0.0] * 11, **USUAL | {"alarm": 4})
+    # What comes later is drawn on top.
+    assert svg.index('class="cursor"') < svg.index('path class="alarm"')
+
+
+def test_a_low_level_leaves_marks_beside_0():
+    svg = timeline([0.0, 0.1], **USUAL | {"limit": 0.7})
+    assert re.findall(r'<text class="end"[^>]*>([^<]*)</text>', svg) == ["\N{MINUS SIGN}3", "0", "3"]
+
+
 def test_gaps_part_the_line_and_nothing_at_all_is_drawn_without_values():
     assert [len(line) for line in points(timeline([0.0, 1.0, math.nan, 2.0], **USUAL))] == [2, 1]
     assert points(timeline([math.nan, math.nan], **USUAL)) == []
@@ -104,6 +115,16 @@ def test_the_page_says_where_the_fault_is(tmp_path):
     assert levels == [1, 2, 2, 3, 3, 3, 2]
     identities = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(identities) == len(set(identities))
+
+
+def test_the_page_tells_how_recordings_were_read(tmp_path):
+    few = replace(condition_over_time(), notes=("a.csv: 1 gap; `gaps='ignore'` joins",))
+    few = replace(few, reference=few.reference[:5], level=0.5)
+    few.to_html(tmp_path / "a.html")
+    words = Page((tmp_path / "a.html").read_text()).words
+    assert "Note: a.csv: 1 gap; gaps='ignore' joins." in words
+    assert "Note: 5 healthy recordings are hardly enough to tell their standard deviation" in words
+    assert "in their standard deviations: linear up to 3, logarithmic beyond" in words
 
 
 def test_a_page_without_levels_says_what_to_do(tmp_path):

@@ -15,7 +15,7 @@ from pellucid.series.alarms import Limits, lasting, standing
 from pellucid.series.condition_text import ranked, verdicts
 from pellucid.series.indicators import INDICATORS, Moments, measure
 from pellucid.series.recordings import Recordings
-from pellucid.series.stream import hours_of, sources_of
+from pellucid.series.stream import Tally, hours_of, sources_of
 
 SMALL = {
     "context": 20, "horizon": 10, "radius": 4, "order": 2, "width": 16, "kernel": 5, "stride": 5, "epochs": 8,
@@ -138,7 +138,10 @@ def test_healthy_recordings_that_drift_are_told(follow):
     assert "100 % of values in the second half are beyond; 22 of 22 indicators of channels raise" in str(drifting)
     assert "note: the healthy recordings drift" in str(drifting)
     assert replace(found, reference=drift[:17]).false_alarms is None
-    assert replace(found, level=0.99).false_alarms.level == pytest.approx(20 / 21)
+    strict = replace(found, level=0.97)
+    assert strict.false_alarms.level == pytest.approx(20 / 21)
+    assert "by 95.2 % limits (the highest level that 20 recordings are enough for) from the first half" in str(strict)
+    assert "by 95 % limits from the first half of the healthy recordings, " in str(found)
 
 
 def test_an_alarm_that_passes_does_not_last(follow, model, rig):
@@ -368,6 +371,48 @@ def test_one_long_recording_is_cut(model, rig):
     assert cut.recordings[1] == "the array, rows 301 to 600"
 
 
+def test_what_is_too_short_is_skipped_and_counted(model, rig):
+    whole = rig[LEARNED : LEARNED + 4]
+    # 700 rows, 20 in between two gaps, and 1,000.
+    cut = whole.cut([(0, 0, 700), (0, 740, 760), (0, 0, 250), (1, 100, 1100), (2, 0, 1500), (3, 0, 1500)])
+    found = assess(model, cut, every=300, healthy=10, level=0.9, sequences=3)
+    assert len(found) == 2 + 3 + 5 + 5
+    assert found.notes == (
+        "470 rows are not used: 200 at the ends of recordings, too few for a further piece; 270 in 2 parts of fewer "
+        "than 300 rows",
+    )
+    assert found.to_dict()["notes"] == list(found.notes)
+    label = whole.sources[1]
+    assert found.recordings[2:4] == (f"{label}, rows 101 to 400", f"{label}, rows 401 to 700")
+    pieces = assess(model, cut, healthy=4, level=0.5, sequences=3)
+    assert pieces.notes == ("20 rows are not used: 20 in 1 part of fewer than 30 rows",)
+    assert len(pieces) == 5
+    with pytest.raises(InputError, match=r"context \+ horizon = 30 rows. Got 20 in .*, the longest piece of what was"):
+        assess(model, whole.cut([(0, 0, 20), (0, 40, 50)]))
+    with pytest.raises(InputError, match="several recordings .* Got 1; choose a smaller `every`"):
+        assess(model, rig[8], every=1000)
+
+
+def test_notes_of_many_files_are_few():
+    tally = Tally(30)
+    for i in range(9):
+        tally.note("2 gaps in time", f"{i}.csv")
+    for i in range(7):
+        tally.note(f"{i + 3} gaps in time", f"more {i}.csv")
+    assert tally.sentences() == [
+        "0.csv and 8 more files: 2 gaps in time",
+        *(f"more {i}.csv: {i + 3} gaps in time" for i in range(4)),
+        "3 more files have notes like these",
+    ]
+
+
+def test_recordings_of_an_array_follow_each_other(model, rig, tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.stack(rig[LEARNED : LEARNED + 4].values), channels=rig.channels)
+    found = assess(model, tmp_path / "a.npz", every=300, healthy=10, level=0.9, sequences=3)
+    assert len(found) == 20
+    assert found.notes == ()
+
+
 def test_a_single_channel_has_no_others(rig):
     source = rig.select(["bearing 1"])
     model = Forecaster(**SMALL | {"epochs": 1, "stride": 10}).fit(source[:4], progress=False)
@@ -426,6 +471,13 @@ def test_the_picture_marks_the_first_alarm(follow, tmp_path):
     np.testing.assert_allclose(line.get_ydata(), found.distances[:, -1, 1])
     figure.savefig(tmp_path / "a.png")
     figure.savefig(tmp_path / "a.svg")
+    for axis in found.plot().axes:
+        low, high = axis.get_ylim()
+        ticks = [tick for tick in axis.get_yticks() if low <= tick <= high]
+        assert len(ticks) > 1
+        texts = [axis.yaxis.get_major_formatter()(tick, 0) for tick in ticks]
+        assert [float(text.replace("\N{MINUS SIGN}", "-")) for text in texts] == ticks
+        assert not any("-" in text for text in texts)
     assert len(found.plot().axes) == 7 * 3
     with pytest.raises(InputError, match="Every channel must be one of bearing 1, bearing 2, .* Got nothing."):
         found.plot(["nothing"])

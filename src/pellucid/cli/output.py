@@ -44,6 +44,7 @@ _OPTIONS = (
 )  # fmt: skip
 # The same with a value.
 _VALUE = re.compile(r"`(by|drop|fill|gaps|pivot|split)='([^'`]+)'`")
+_SLICE = re.compile(r"slice\((\d+|None), (\d+|None), None\)")
 _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Forecaster)\b)?")
 
 
@@ -62,6 +63,7 @@ def as_typed(message: str) -> str:
     message = _VALUE.sub(
         lambda found: f"--{'recordings-by' if found[1] == 'by' else found[1]} {shlex.quote(found[2])}", message
     )
+    message = _SLICE.sub(lambda found: ":".join("" if end == "None" else end for end in found.groups()), message)
     message = re.sub(r" in place \d+ of `(smiles|pool)`", "", message)
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}", message)
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Header, Pattern, Reading
+from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import as_typed, say, warn, watched
 from pellucid.cli.predict import Which
 from pellucid.errors import InputError
 
+_HEALTHY = "--healthy must be a number of recordings, a share such as 0.2, places such as 20:160, or a folder."
 FORMATS = (".html", ".json", ".csv", ".svg", ".png")
 
 
@@ -53,6 +54,8 @@ def score(
     decimal: Decimal = None,
     header: Header = None,
     pattern: Pattern = None,
+    fill: Fill = None,
+    gaps: Gap = None,
     which: Which = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:  # fmt: skip
@@ -61,8 +64,10 @@ def score(
     if wrong:
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     rule = re.fullmatch(r"(\d+)/(\d+)", persistence)
-    if rule is None:
-        raise typer.BadParameter(f"must be K/N, as in 4/5. Got {persistence!r}.", param_hint="--persistence")
+    if rule is None or not 1 <= int(rule[1]) <= int(rule[2]):
+        raise typer.BadParameter(
+            f"must be K/N with K from 1 to N, as in 4/5. Got {persistence!r}.", param_hint="--persistence"
+        )
     if not 0 < level < 1:
         raise typer.BadParameter(f"must be between 0 and 1. Got {level:g}.", param_hint="--level")
     sound = _healthy(healthy)
@@ -76,7 +81,7 @@ def score(
         )
     from pellucid.series import assess
 
-    reading = Reading.of(run, decimal, header, pattern)
+    reading = Reading.of(run, decimal, header, pattern, fill, gaps)
     _warn_of_training(run, folder, sound)
     found = assess(
         model,
@@ -113,16 +118,15 @@ def _healthy(text: str) -> Any:
     if re.fullmatch(r"\d+", text):
         return int(text)
     if re.fullmatch(r"\d*\.\d+", text):
+        if not 0 < float(text) <= 1:
+            raise InputError(f"{_HEALTHY} Got {text}, which is no share; a share is more than 0 and at most 1.")
         return float(text)
     span = re.fullmatch(r"(\d*):(\d*)", text)
     if span:
         return slice(*(int(end) if end else None for end in span.groups()))
     path = Path(text)
     if not path.exists():
-        raise InputError(
-            f"--healthy must be a number of recordings, a share such as 0.2, places such as 20:160, or a folder. Got "
-            f"{text}, which does not exist; correct it."
-        )
+        raise InputError(f"{_HEALTHY} Got {text}, which does not exist; correct it.")
     return path
 
 
@@ -136,6 +140,6 @@ def _warn_of_training(run: Path, folder: Path, healthy: Any) -> None:
         return
     if learned == place.resolve().name:
         warn(
-            f"the run was trained on recordings from a folder called {learned}, too: healthy recordings that it "
-            "learned from make alarm levels too low; name others with --healthy."
+            f"the run was trained on a {'file' if place.is_file() else 'folder'} of the same name, {learned}: if the "
+            "healthy recordings are those that it learned from, alarm levels are too low; name others with --healthy."
         )

@@ -14,7 +14,7 @@ from pellucid.report.numbers import MINUS
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# Standard deviations up to which the axis is nearly even; it is logarithmic beyond.
+# Standard deviations up to which the axis is nearly linear; it is logarithmic beyond.
 EVEN = 3.0
 # Points of a line: of more values the smallest and the largest of each piece are drawn.
 _POINTS = 600
@@ -44,7 +44,8 @@ def timeline(
 
     heights = np.array([squeezed(distance) for distance in distances])
     finite = heights[np.isfinite(heights)]
-    reach = squeezed(1.15 * limit if math.isfinite(limit) else EVEN)
+    # At least as far as the first mark beside 0.
+    reach = squeezed(max(EVEN, 1.15 * limit) if math.isfinite(limit) else EVEN)
     low, high = min([-reach, *finite.tolist()]), max([reach, *finite.tolist()])
     pad = 0.04 * (high - low)
     frame = Frame(x=(1, max(2, len(heights))), y=(low - pad, high + pad), height=190, top=22)
@@ -68,19 +69,20 @@ def timeline(
     for piece in _pieces(heights):
         points = " ".join(f"{frame.across(i + 1)},{frame.down(heights[i])}" for i in piece)
         parts.append(Markup('<polyline class="track" points="{}"/>').format(points))
+    # Below the mark of the first alarm, and wider: where both are at one recording, both are seen.
+    cursor = Markup('<path class="cursor" d="M0 {}V{}" data-left="{}" data-right="{}" hidden=""/>')
+    parts.append(cursor.format(frame.top, frame.bottom, left, right))
     if alarm is not None:
         x = frame.across(alarm + 1)
         late = x > 0.75 * frame.width
         mark = Markup('<path class="alarm" d="M{} {}V{}"/><text class="alarm {}" x="{}" y="{}">{}</text>')
         side, shift = ("end", -4) if late else ("start", 4)
         parts.append(mark.format(x, 12, frame.bottom, side, x + shift, 20, f"first alarm: {alarm + 1}"))
-    cursor = Markup('<path class="cursor" d="M0 {}V{}" data-left="{}" data-right="{}" hidden=""/>')
-    parts.append(cursor.format(frame.top, frame.bottom, left, right))
     return frame.svg(Markup("").join(parts), label, "timeline")
 
 
 def squeezed(distance: float) -> float:
-    """asinh(d / 3): even near 0, logarithmic far away.
+    """asinh(d / 3): linear near 0, logarithmic far away.
 
     >>> squeezed(0.0), round(squeezed(3.0), 3)
     (0.0, 0.881)

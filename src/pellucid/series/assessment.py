@@ -12,7 +12,7 @@ from pellucid.errors import InputError
 from pellucid.series.alarms import LEVEL, PERSISTENCE, check_persistence
 from pellucid.series.condition import ALL, Condition
 from pellucid.series.indicators import INDICATORS, Measured, Moments, measure
-from pellucid.series.stream import Read, one_by_one, sources_of
+from pellucid.series.stream import Read, Tally, one_by_one, sources_of
 from pellucid.trust import check_level
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def assess(
         healthy recordings, 95 % need 19.
     persistence : (k, n), an alarm is raised when k of the last n recordings are beyond a limit on the same side.
     sequences : so many of each recording pass through the network, evenly spaced.
-    every : cut recordings into pieces of so many rows, each of which then counts as one.
+    every : cut recordings into pieces of so many rows, each of which then counts as one. Shorter ones, and the rows
+        that are left at the ends, are not used; `Condition.notes` counts them.
     order : of the law of each recording; by default that of the model's laws.
     pattern, read : which files of a folder, and how each of them becomes `Recordings`.
     progress : show a progress bar.
@@ -70,6 +71,7 @@ def assess(
     order = model._witnessing.order if order is None else _checks.whole(order, 1, "order", length - 1)
     level, persistence = check_level(level), check_persistence(persistence)
     places = check_healthy(healthy)
+    tally = Tally(length if every is None else every, every)
 
     def measured(sources: Sequence[Any]) -> tuple[list[str], list[Measured]]:
         """The names of all recordings, and what was measured."""
@@ -78,20 +80,20 @@ def assess(
         names, parts = [], []
         with tqdm(total=len(sources), unit="recording", disable=not progress, dynamic_ncols=True) as bar:
             for source in sources:
-                for one in one_by_one([source], model.channels_, every=every, read=read):
+                for one in one_by_one(source, model.channels_, tally, read=read, alone=len(sources) == 1):
                     parts.append(measure(model, one, sequences, order))
                     names.append(one.sources[0])
                 bar.update()
+        if not parts:
+            raise tally.refusal()
         return names, parts
 
     # First: what is wrong with them should be told before the work.
     sources, others = sources_of(data, pattern), sources_of(healthy, pattern) if places is None else []
     names, parts = measured(sources)
     if len(names) < 2:
-        raise InputError(
-            "There must be several recordings to follow a machine over time. Got 1; cut it into pieces of so many rows "
-            "with `every=`."
-        )
+        cure = "cut it into pieces of so many rows with `every=`" if every is None else "choose a smaller `every`"
+        raise InputError(f"There must be several recordings to follow a machine over time. Got 1; {cure}.")
     inside = np.zeros(len(names), dtype=bool)
     if places is None:
         _, sound = measured(others)
@@ -120,6 +122,7 @@ def assess(
         persistence=persistence,
         sequences=sequences,
         order=order,
+        notes=tuple(tally.sentences()),
     )
 
 

@@ -76,6 +76,8 @@ class Condition:
     sequences: int
     order: int
     """Of the laws that recordings are compared by."""
+    notes: tuple[str, ...] = ()
+    """What was decided when the recordings were read, and what of them is not used."""
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -170,6 +172,7 @@ class Condition:
             "persistence": list(self.persistence),
             "sequences": self.sequences,
             "order": self.order,
+            "notes": list(self.notes),
             "center": plain(self.limits.center),
             "scale": plain(self.limits.scale),
             "limit": plain(self.limits.limit),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.report.numbers import MINUS
 from pellucid.series.figures import _plain
 from pellucid.series.indicators import INDICATORS
 from pellucid.trust import percent
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # Channels that a picture has room for.
 _CHANNELS = 8
-# Healthy standard deviations up to which an axis is even; it is logarithmic beyond.
+# Healthy standard deviations up to which an axis is linear; it is logarithmic beyond.
 LINEAR = 3.0
 _LINE, _ALARM, _HEALTHY = "#0b6a70", "#b5301c", "#0b6a70"
 
@@ -31,7 +32,7 @@ def plot_condition(
     """Distances from healthy over time: a column per channel, a row per indicator.
 
     The band is what healthy recordings stay within, the vertical line the first alarm, the shaded recordings are the
-    healthy ones. The axis is even up to 3 healthy standard deviations and logarithmic beyond.
+    healthy ones. The axis is linear up to 3 healthy standard deviations and logarithmic beyond.
 
     Parameters
     ----------
@@ -99,9 +100,10 @@ def _draw(axis: Axes, condition: Condition, m: int, c: int) -> None:
     reach = max(5.0, limit * 1.3 if np.isfinite(limit) else 0.0)
     low, high = min([-reach, *finite * 1.3]), max([reach, *finite * 1.3])
     axis.set_ylim(low, high)
-    sides = [v for v in (10.0, 100.0, 1000.0, 1e4, 1e5, 1e6) if v <= max(high, -low)]
+    # At least one beside 0: the axis reaches farther than 3 on one side at least.
+    sides = [v for v in (10.0, 100.0, 1000.0, 1e4, 1e5, 1e6) if v <= max(high, -low)] or [LINEAR]
     sides = sides if len(sides) < 4 else sides[1::2]
     axis.set_yticks([v for v in [*(-v for v in sides), 0.0, *sides] if low <= v <= high])
-    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", MINUS))
     axis.minorticks_off()
     axis.tick_params(labelsize=7.5)

@@ -49,6 +49,7 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
         title=title,
         basis=_basis(condition),
         verdicts=words.verdicts(condition) or [words.unknown(condition).replace("`", "")],
+        notes=[sentence.replace("`", "") for sentence in words.notes(condition)],
         tiles=_tiles(condition),
         indicators=INDICATORS,
         rows=[_row(condition, channel) for channel in condition.channels],

@@ -13,6 +13,8 @@ from pellucid.trust import percent
 
 # So many times as many false alarms as promised are no chance.
 _DRIFT = 3.0
+# Healthy recordings below which their standard deviation says little: that of 10 is uncertain by a quarter.
+_FEW = 10
 
 if TYPE_CHECKING:
     from pellucid.series.condition import Alarm, Condition
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 def text(condition: Condition) -> str:
     """Everything that a terminal shows."""
-    parts = [basis(condition), table(condition), "\n".join(verdicts(condition)), false_alarms(condition)]
+    head = "\n".join([basis(condition), *(f"note: {sentence}" for sentence in notes(condition))])
+    parts = [head, table(condition), "\n".join(verdicts(condition)), false_alarms(condition)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -29,7 +32,7 @@ def basis(condition: Condition) -> str:
     needed, window = condition.persistence
     limits = condition.limits
     places = np.flatnonzero(condition.healthy)
-    which = f"{limits.count} others"
+    which = "1 other" if limits.count == 1 else f"{limits.count} others"
     if len(places):
         span = f"number {places[0] + 1} to {places[-1] + 1}" if len(places) > 1 else f"number {places[0] + 1}"
         which = f"{limits.count} of them, {span}"
@@ -46,6 +49,23 @@ def basis(condition: Condition) -> str:
     return "\n".join(lines)
 
 
+def notes(condition: Condition) -> list[str]:
+    """What to know before reading on: whether there are enough healthy recordings, and how all were read."""
+    count = condition.limits.count
+    few = []
+    if count < _FEW:
+        few.append(
+            f"{healthy(count)} hardly enough to tell their standard deviation, so that distances in healthy sd mean "
+            f"little; name {_FEW} or more with `healthy=`"
+        )
+    return [*few, *condition.notes]
+
+
+def healthy(count: int) -> str:
+    """So many, and the verb."""
+    return f"{count} healthy recording{' is' if count == 1 else 's are'}"
+
+
 def known(condition: Condition) -> bool:
     """Whether there are alarm levels at all."""
     return bool(np.isfinite(condition.limits.limit).any())
@@ -56,7 +76,7 @@ def unknown(condition: Condition) -> str:
     count = condition.limits.count
     enough = math.floor(1000 * highest_level(count)) / 1000
     return (
-        f"Alarm levels of {percent(condition.level)} are not known: {count} healthy recordings are enough for "
+        f"Alarm levels of {percent(condition.level)} are not known: {healthy(count)} enough for "
         f"{percent(enough)}; name more of them with `healthy=`, or lower `level`."
     )
 
@@ -153,10 +173,12 @@ def false_alarms(condition: Condition) -> str:
     lines = []
     check = condition.false_alarms
     if check is not None:
+        half = len(condition.reference) // 2
+        why = f" (the highest level that {half} recordings are enough for)" if check.level < condition.level else ""
         lines.append(
-            f"false alarms: by {percent(round(check.level, 3))} limits from the first half of the healthy recordings, "
-            f"{percent(round(check.beyond, 3))} of values in the second half are beyond; {check.raised} of {check.of} "
-            "indicators of channels raise an alarm there"
+            f"false alarms: by {percent(round(check.level, 3))} limits{why} from the first half of the healthy "
+            f"recordings, {percent(round(check.beyond, 3))} of values in the second half are beyond; {check.raised} of "
+            f"{check.of} indicators of channels raise an alarm there"
         )
         if check.beyond > _DRIFT * (1 - check.level):
             lines.append("note: the healthy recordings drift, or are not all healthy: expect false alarms")

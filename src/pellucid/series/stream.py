@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
-from pellucid import _checks
 from pellucid.errors import InputError
 from pellucid.series.recordings import Recordings, recordings
 
 Read: TypeAlias = Callable[[Path], Recordings]
+# Different notes that are shown.
+_NOTES = 5
 _STAMP = re.compile(r"(\d{4})\D?(\d{2})\D?(\d{2})\D{1,3}(\d{2})\D?(\d{2})\D?(\d{2})")
 
 
@@ -43,39 +46,129 @@ def in_order(name: str) -> tuple[tuple[bool, int, str], ...]:
     return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
 
 
+@final
+@dataclass(eq=False)
+class Tally:
+    """What was decided when recordings were read one by one, and what of them is not used."""
+
+    length: int
+    """Rows that a recording must have: those of a sequence, or those of a piece."""
+    every: int | None = None
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    """Files by what is noted of them."""
+    rest: int = 0
+    """Rows at the ends of recordings, too few for a piece."""
+    short: list[tuple[int, str]] = field(default_factory=list)
+    """Rows and names of what was skipped as a whole."""
+
+    def note(self, sentence: str, file: str) -> None:
+        self.notes.setdefault(sentence, []).append(file)
+
+    def sentences(self) -> list[str]:
+        """All of it, a sentence each."""
+        from pellucid.report.numbers import counted
+
+        result = []
+        for sentence, files in list(self.notes.items())[:_NOTES]:
+            which = files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'more file')}"
+            result.append(f"{which}: {sentence}")
+        others = {file for files in list(self.notes.values())[_NOTES:] for file in files}
+        if others:
+            result.append(
+                f"{counted(len(others), 'more file')} {'has' if len(others) == 1 else 'have'} notes like these"
+            )
+        unused = self.rest + sum(rows for rows, _ in self.short)
+        if unused:
+            parts = [f"{self.rest:,} at the ends of recordings, too few for a further piece"] if self.rest else []
+            if self.short:
+                what = counted(len(self.short), "part")
+                parts.append(f"{sum(rows for rows, _ in self.short):,} in {what} of fewer than {self.length} rows")
+            result.append(f"{unused:,} row{' is' if unused == 1 else 's are'} not used: {'; '.join(parts)}")
+        return result
+
+    def refusal(self) -> InputError:
+        """What to say when nothing is left."""
+        rows, source = max(self.short, key=lambda pair: pair[0])
+        if self.every is None:
+            return InputError(
+                f"A recording must have at least context + horizon = {self.length} rows. Got {rows} in {source}, the "
+                "longest piece of what was cut at gaps and blanks; fill these with `fill='linear'`, or join what is on "
+                "either side of gaps with `gaps='ignore'`."
+            )
+        return InputError(
+            f"A recording must have at least the {self.every} rows of a piece. Got {rows} in {source}, the longest; "
+            "choose a smaller `every`."
+        )
+
+
 def one_by_one(
-    sources: Sequence[Any], channels: Sequence[str], *, every: int | None = None, read: Read | None = None
+    source: Any, channels: Sequence[str], tally: Tally, *, read: Read | None = None, alone: bool = True
 ) -> Iterator[Recordings]:
-    """Each recording alone, or each piece of `every` rows of it.
+    """Each recording of a source alone, or each piece of `tally.every` rows of it.
+
+    A piece of what was cut at gaps and blanks is skipped if it is shorter than `tally.length`; so are the rows that are
+    left at the end of a recording when pieces are cut. `tally` counts both.
 
     Parameters
     ----------
-    sources : what `sources_of` found.
+    source : one of those that `sources_of` returns.
     channels : by name, in the order of the model's.
-    every : rows of a piece; what is left at the end of a recording is not used.
     read : how a file becomes recordings; by default as `series.read` does.
+    alone : whether it is the only source; one of several may be no recording at all.
     """
-    for source in sources:
+    try:
         several = read(source) if read is not None and isinstance(source, Path) else recordings(source, channels)
-        for i in range(len(several)):
-            one = several[i]
-            yield from [one] if every is None else pieces(one, every)
+    except InputError as error:
+        if alone or not isinstance(source, Path):
+            raise
+        raise InputError(f"{error} If {source.name} is no recording, leave it out with `pattern=`.") from None
+    _check_units(several, tally)
+    if not isinstance(source, Recordings):  # whoever read these has seen what was decided
+        for sentence in several.decisions():
+            tally.note(sentence, several.origins[0].file)
+    counts = Counter(origin.label for origin in several.origins)
+    for i, origin in enumerate(several.origins):
+        one, rows = several[i], len(several.values[i])
+        whole = origin.row == 0 and counts[origin.label] == 1
+        if rows < tally.length and (tally.every is not None or not whole):
+            tally.short.append((rows, one.sources[0]))
+        elif tally.every is None:
+            yield one
+        else:
+            tally.rest += rows % tally.every
+            yield from pieces(one, tally.every)
+
+
+def _check_units(several: Recordings, tally: Tally) -> None:
+    """Refuse to cut units of a table, which are side by side in time, into pieces of one course of time."""
+    # Recordings of an array follow each other, as files of a folder do.
+    labels = {o.label: o for o in several.origins if o.unit and Path(o.file).suffix not in (".npz", ".npy")}
+    if len(labels) < 2:
+        return
+    file = several.origins[0].file
+    names = [origin.unit for origin in labels.values()]
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    if tally.every is not None:
+        raise InputError(
+            f"Pieces of `every` rows must be of one machine. Got {len(names)} units in {file} ({listed}); write each "
+            "unit into a file of its own and follow these one by one, or leave `every` out if each unit is one "
+            "recording of the same machine."
+        )
+    tally.note(
+        f"{len(names)} units ({listed}), each taken for a recording of one machine, in this order; if they are "
+        "different machines, write each into a file of its own and follow these one by one",
+        file,
+    )
 
 
 def pieces(recording: Recordings, every: int) -> list[Recordings]:
-    """One recording cut into parts of `every` rows."""
-    every = _checks.whole(every, 1, "every")
-    (table,), (source,) = recording.values, recording.sources
-    if len(table) < every:
-        raise InputError(
-            f"A recording must have at least the {every} rows of a piece. Got {len(table)} in {source}; choose a "
-            "smaller `every`, or leave that recording out."
-        )
+    """One recording cut into parts of `every` rows; what is left at its end is not used."""
+    (table,), (origin,) = recording.values, recording.origins
     return [
         Recordings(
             values=(table[row : row + every],),
             channels=recording.channels,
-            sources=(f"{source}, rows {row + 1} to {row + every}",),
+            sources=(f"{origin.label}, rows {origin.row + row + 1} to {origin.row + row + every}",),
         )
         for row in range(0, len(table) - every + 1, every)
     ]
