@@ -17,6 +17,8 @@ Fill = Literal["linear", "previous", "split"]
 Gaps = Literal["split", "ignore"]
 LONGEST = 5
 """Rows in a row that are filled; more are cut out."""
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "days": 86_400.0}
+"""Of each unit that times may have."""
 # A step longer than this, in typical ones, is a gap: of even times, and of others.
 _EVEN, _UNEVEN = 1.5, 5.0
 # Of more steps than this share it is not said that they are gaps.
@@ -59,7 +61,7 @@ class Cutter:
         Parameters
         ----------
         times : (T,) of the rows, if they are known.
-        unit : of the times, "s" for seconds; "" if it is not known.
+        unit : of the times, one of `SECONDS`; "" if it is not known.
         """
         columns = [table.numeric.index(name) for name in channels]
         plain = columns == list(range(table.values.shape[1]))
@@ -242,11 +244,16 @@ def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
 def duration(value: float, unit: str) -> str:
     """A length of time as people say it.
 
-    >>> duration(5400, "s"), duration(0.02, "s"), duration(3, "")
-    ('1.5 h', '20 ms', '3')
+    >>> duration(5400, "s"), duration(0.02, "s"), duration(3000, "ms"), duration(3, "")
+    ('1.5 h', '20 ms', '3 s', '3')
+    >>> duration(31_708_800, ""), duration(0.00002, ""), duration(3.2e15, "")
+    ('31708800', '0.00002', '3.2e+15')
     """
     if not unit:
-        return f"{value:.4g}"
+        plain = f"{value:.0f}" if value >= 1000 else f"{value:.8f}".rstrip("0").rstrip(".")
+        short = f"{value:.4g}"
+        return plain if "e" in short and len(plain) <= 10 and float(plain) > 0 else short
+    value = value * SECONDS[unit]
     for size, name in ((86_400, "days"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
         if value >= size:
             return f"{value / size:.3g} {name}"

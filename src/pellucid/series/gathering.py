@@ -55,8 +55,7 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     ----------
     wanted : the channels; by default every column of numbers that is no time.
     """
-    for table in tables:
-        columns_of(asked.drop if wanted is None else (), table.names, table.file)
+    _require_droppable(tables, wanted, asked)
     parts = [table.without(asked.drop) for table in tables]
     ignored: list[tuple[str, str]] = []
     if asked.pivot is not None:
@@ -98,6 +97,22 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
         ignored=() if wanted is not None else (*ignored, *roles.ignored),
         notes=tuple(cutter.notes()),
     )
+
+
+def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> None:
+    """Refuse to drop what is not there, unless the channels are named: other files of a run may lack it."""
+    both = [name for name in asked.drop if name in (wanted or ()) and asked.pivot is None]
+    if both:
+        raise InputError(
+            f"A column must be either a channel or left out. Got {both[0]!r} in `channels` and in `drop`; name it in "
+            "one of them."
+        )
+    for table in tables if wanted is None else ():
+        for name in asked.drop:
+            if name not in table.names:
+                raise InputError(
+                    f"`drop` must name columns of {table.file}. Got {name!r}; its columns are {', '.join(table.names)}."
+                )
 
 
 def _times(table: Table, signals: Sequence[str]) -> np.ndarray | None:
