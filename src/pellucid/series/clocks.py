@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +47,14 @@ _CYCLES = ("quarter", "month", "week", "day", "weekday", "yearday", "hour", "min
 _SECONDS = {
     "hour": 3600.0, "minute": 60.0, "second": 1.0, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9
 }  # fmt: skip
+# Units in the names of times, and how many of them a second has where times are counted from 1970.
+_UNITS = {
+    "s": ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden"),
+    "ms": ("ms", "msec", "millisecond", "milliseconds"), "us": ("us", "usec", "microsecond", "microseconds"),
+    "ns": ("ns", "nanosecond", "nanoseconds"), "min": ("min", "minutes"), "h": ("h", "hr", "hrs", "hours"),
+    "days": ("d", "days"),
+}  # fmt: skip
+_EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # Clocks at the beginning of files without names.
 _LEADING = (
     ("year", "month", "day", "hour", "minute", "second"),
@@ -64,6 +72,8 @@ class Clock(NamedTuple):
     reason: str
     times: list[np.ndarray] | None
     """Of each recording, where time may start anew; None if the columns do not tell it by themselves."""
+    unit: str = ""
+    """Of the times, such as "s" or "ms"; "" if it is not known."""
 
 
 def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool) -> list[Clock]:
@@ -90,7 +100,7 @@ def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool
             if clock is None:
                 break
         if clock:
-            result.append(Clock((column,), *clock))
+            result.append(Clock((column,), *clock, unit=_unit(name if named else "", clock[1])))
     # What tells the time comes first, and of several what is whole.
     return sorted(result, key=lambda clock: clock.times is None)
 
@@ -123,13 +133,26 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
     return None
 
 
+def _unit(name: str, times: list[np.ndarray] | None) -> str:
+    """The unit of a time: as its name says, or seconds and their fractions since 1970; "" if it is not known."""
+    units = {unit for word in _words(name) for unit, words in _UNITS.items() if word in words}
+    if len(units) == 1:
+        return units.pop()
+    return "" if units or times is None else _since_1970(times)
+
+
+def _since_1970(times: list[np.ndarray]) -> str:
+    """The unit of times since 1970; "" if they are not."""
+    low, high = min(part.min() for part in times), max(part.max() for part in times)
+    return next((unit for unit, size in _EPOCHS.items() if 9e8 * size <= low and high < 4e9 * size), "")
+
+
 def _unnamed(values: list[np.ndarray]) -> tuple[str, list[np.ndarray]] | None:
     """The same of the first column of a file without names."""
     if all(_even(part) and _steady(part) for part in values):
         return "rises evenly like a time", values
     first = np.concatenate(values)
-    since_1970 = any(9e8 * unit <= first.min() and first.max() < 4e9 * unit for unit in (1.0, 1e3, 1e6, 1e9))
-    if since_1970 and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
+    if _since_1970(values) and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
         return "rises like a time since 1970", values
     return None
 
@@ -161,7 +184,7 @@ def _calendar(names: Sequence[str], tables: Sequence[np.ndarray]) -> Clock | Non
     if not _all_runs(times, lambda run: True):
         return None
     shown = ", ".join(names[column] for column in kinds.values())
-    return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", times)
+    return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", times, _unit_of(kinds))
 
 
 def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
@@ -185,7 +208,7 @@ def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
             _, unit, times = max(even, key=lambda option: option[0])
             width = count + (unit is not None)
             reason = f"belongs to a clock in the first {width} columns"
-            return Clock(tuple(range(width)), reason, [time for time in times if time is not None])
+            return Clock(tuple(range(width)), reason, [time for time in times if time is not None], "s")
     return None
 
 
@@ -224,6 +247,11 @@ def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
         time = zero + clock
         return np.asarray(time + period * np.cumsum(np.diff(time, prepend=time[0]) < -period / 2))
     return None
+
+
+def _unit_of(kinds: Iterable[str]) -> str:
+    """The unit of what `_told_by` tells."""
+    return "s" if set(kinds) & {*_SECONDS, "day", "yearday"} else ""
 
 
 def _cycles(column: np.ndarray, low: float, high: float) -> bool:

@@ -92,22 +92,22 @@ class Cutter:
         if len(endless):
             row, column = endless[0]
             raise InputError(
-                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, column "
-                f"{channels[column]!r}, row {table.rows[row]}; correct it, or leave that column out with `drop=`."
+                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, "
+                f"{table.place(channels[column])}, row {table.rows[row]}; correct it, or {_left_out(table)}."
             )
         blank = np.isnan(values)
         empty = blank.all(axis=0)
         if empty.any():
             name = channels[int(np.argmax(empty))]
             raise InputError(
-                f"Every channel must have values. Got none in {table.label}, column {name!r}; leave that column out "
-                "with `drop=`."
+                f"Every channel must have values. Got none in {table.label}, {table.place(name)}; {_left_out(table)}."
             )
         if self.fill is None:
             row, column = np.argwhere(blank)[0]
             raise InputError(
-                f"Recordings must have no missing values. Got {table.blank} in {table.file}, column "
-                f"{channels[column]!r}, row {table.rows[row]} ({blank.sum()} such in all); fill with `fill='linear'` "
+                f"Recordings must have no missing values. Got {table.blank} in {table.file}, "
+                f"{table.place(channels[column])}, {'at the time of ' if table.pivot else ''}row {table.rows[row]} "
+                f"({blank.sum()} such in all); fill with `fill='linear'` "
                 "or `fill='previous'`, or cut there with `fill='split'`."
             )
 
@@ -233,6 +233,11 @@ def _digit(times: np.ndarray) -> float:
         if np.abs(times / unit - np.round(times / unit)).max() < 1e-3:
             return 1.001 * unit
     return 0.0
+
+
+def _left_out(table: Table) -> str:
+    """How a channel is left out, in words: what `drop` names are columns of the file."""
+    return "choose others with `channels=`" if table.pivot else "leave that column out with `drop=`"
 
 
 def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
