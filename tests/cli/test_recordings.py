@@ -196,6 +196,37 @@ def test_every_recording_of_a_folder_is_explained(place, tmp_path):
     assert "A .png file holds one explanation. Got 2 recordings; write .html, .json or .csv" in refused
 
 
+@pytest.mark.parametrize("bad", [True, False])
+def test_files_that_cannot_be_explained_are_skipped_and_listed(place, tmp_path, bad):
+    folder, _ = place
+    good = (folder / "data" / "b.csv").read_text()
+    (tmp_path / "b.csv").write_text(good)
+    (tmp_path / "c.csv").write_text(good)
+    (tmp_path / "short.csv").write_text("\n".join(good.splitlines()[:9]) + "\n")
+    if bad:
+        (tmp_path / "a.csv").write_text("when,left\n2024-05-01 12:00:00,1\n")
+    result = run("explain", folder / "run", tmp_path)
+    assert [line.split(",")[0] for line in result.stdout.splitlines()[2:4]] == ["b.csv", "c.csv"]
+    assert f"{1 + bad} of {3 + bad} recordings are skipped" in result.stderr
+    assert "short.csv: A forecast needs the 20 rows before it. Got 8 in short.csv" in result.stderr
+    assert ("a.csv: Every channel must be a column of a.csv. Got 'right'" in result.stderr) == bad
+    # The same explanations as without the others; of a file alone it is an error.
+    run("explain", folder / "run", tmp_path, "-o", tmp_path / "x.json")
+    run("explain", folder / "run", folder / "data" / "b.csv", "-o", tmp_path / "y.json")
+    assert explained(tmp_path / "x.json")[0] == explained(tmp_path / "y.json")
+    assert "needs the 20 rows" in run("explain", folder / "run", tmp_path / "short.csv", code=1).stderr
+
+
+def test_a_folder_of_which_nothing_can_be_explained_is_an_error(place, tmp_path):
+    folder, _ = place
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("when,left\n2024-05-01 12:00:00,1\n")
+    assert "Got 'right'; its columns are when, left" in run("explain", folder / "run", tmp_path, code=1).stderr
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("\n".join((folder / "data" / "b.csv").read_text().splitlines()[:9]) + "\n")
+    assert "Got 8 in a.csv up to row 8" in run("explain", folder / "run", tmp_path, code=1).stderr
+
+
 def test_a_page_of_many_recordings_shows_the_worst(place, tmp_path, monkeypatch):
     folder, _ = place
     monkeypatch.setattr("pellucid.series.report._PANELS", 4)

@@ -147,3 +147,124 @@ def test_what_is_a_clock_in_one_recording_only_is_a_signal():
     first, second = (np.stack([column, noise], axis=1) for column in (k, noise))
     assert clocks_of(["time", "x"], [first, second], named=True) == []
     assert len(clocks_of(["time", "x"], [first, first[:300]], named=True)) == 1
+
+
+LONG = 3000
+rows = np.arange(LONG)
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (np.cumsum(generator.exponential(size=LONG)), "stands first and rises with every row"),
+        (0.01 * (rows + generator.uniform(-0.3, 0.3, LONG)) + 1, "stands first and rises with every row"),
+        (0.01 * (rows + 500 * (rows > 1000) + 70 * (rows > 2000)), "evenly but for gaps"),
+        ((0.01 * (rows + 500 * (rows > 1000)))[900:1100], "evenly but for gaps"),
+    ],
+)
+def test_uneven_times_at_the_beginning_of_rows_without_names(column, reason):
+    signal = np.random.default_rng(0).normal(size=len(column))
+    table = np.stack([column, signal], axis=1)
+    (clock,) = clocks_of(["channel 1", "channel 2"], [table], named=False)
+    assert clock.columns == (0,)
+    assert reason in clock.reason
+    np.testing.assert_array_equal(clock.times[0], column)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.cumsum(generator.exponential(size=LONG)) - 5,  # below zero
+        np.sort(np.round(generator.uniform(0, 1000, LONG))),  # stands still now and then
+        np.r_[np.cumsum(generator.exponential(size=LONG)), 0],
+        np.cumsum(generator.integers(1, 4, 500)),  # an encoder of few rows
+        np.cumsum(generator.exponential(size=500)),
+        20 + 5 * np.sin(rows / 100),
+    ],
+)
+def test_signals_that_mostly_rise_at_the_beginning_of_rows_without_names(column):
+    signal = np.random.default_rng(0).normal(size=len(column))
+    assert clocks_of(["channel 1", "channel 2"], [np.stack([column, signal], axis=1)], named=False) == []
+
+
+def test_a_first_column_must_rise_in_every_file():
+    rising, signal = np.cumsum(generator.exponential(size=LONG)), generator.normal(size=LONG)
+    tables = [np.stack([column, signal], axis=1) for column in (rising, signal)]
+    assert clocks_of(["channel 1", "channel 2"], tables, named=False) == []
+    assert len(clocks_of(["channel 1", "channel 2"], [tables[0], tables[0]], named=False)) == 1
+
+
+def parts_of(seconds, unit):
+    """Hours, minutes, seconds and a fraction."""
+    whole = np.floor(seconds)
+    return [whole // 3600 % 24, whole // 60 % 60, whole % 60, np.round((seconds - whole) * unit)]
+
+
+@pytest.mark.parametrize(
+    ("names", "unit"),
+    [
+        (["h", "m", "s", "us"], 1e6),
+        (["Stunde", "Minute", "Sekunde", "Mikrosekunde"], 1e6),
+        (["Stunde", "Minute", "Sekunde", "ms"], 1e3),
+        (["hour", "min", "sec", "ms"], 1e3),
+        (["heure", "minute", "seconde", "milliseconde"], 1e3),
+        (["hora", "minuto", "segundo", "µs"], 1e6),
+        (["Std", "Min", "Sek"], None),
+        (["h", "m", "s"], None),
+        (["H", "MM", "SS", "ms"], 1e3),
+        (["godzina", "minuta", "sekunda", "ulamek"], 1e3),  # by the carry alone
+        (["a", "b", "c"], None),
+    ],
+)
+@pytest.mark.parametrize("begin", [80_000, 86_390])  # the latter passes midnight
+def test_clocks_in_columns_of_any_name(names, unit, begin):
+    step = 0.25 if unit else 7
+    seconds = begin + step * rows
+    columns = parts_of(seconds, unit or 1)[: len(names)]
+    table = np.stack([*columns, generator.normal(size=LONG)], axis=1)
+    if begin == 86_390 and names[0] in ("godzina", "a"):
+        table = table[100:]
+    (clock,) = clocks_of([*names, "x"], [table], named=True)
+    assert clock.columns == tuple(range(len(names)))
+    assert clock.unit == "s"
+    np.testing.assert_allclose(np.diff(clock.times[0]), step, atol=1e-6)
+
+
+def test_dates_with_short_names():
+    days = np.arange(np.datetime64("2023-11-20T00"), np.datetime64("2023-11-20T00") + 500)
+    date = days.astype("M8[D]")
+    months = date.astype("M8[M]").astype(int)
+    columns = [1970 + months // 12, 1 + months % 12, (date - date.astype("M8[M]")).astype(int) + 1, np.arange(500) % 24]
+    table = np.stack([*columns, noise], axis=1)
+    for names in (["year", "month", "day", "h"], ["Jahr", "Monat", "Tag", "Stunde"], ["año", "mes", "día", "hora"]):
+        (clock,) = clocks_of([*names, "x"], [table], named=True)
+        assert clock.columns == (0, 1, 2, 3)
+        np.testing.assert_array_equal(np.diff(clock.times[0]), 3600)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["min", "max", "std"], [np.round(10 + noise), np.round(30 + noise), np.abs(noise)]),
+        (["std", "min"], [np.abs(np.round(noise)), np.round(10 + noise)]),
+        (["h", "m", "s"], generator.integers(0, 20, (3, N))),
+        (["m", "s"], [np.round(20 + 5 * np.sin(k / 30)), np.round(20 + 5 * np.cos(k / 30))]),
+        (["valve", "alarm", "step"], [k // 250, np.zeros(N), (k // 7) % 2]),
+        (["zone", "stage", "piece"], [0 * k, k // 50, k % 41]),  # forty-one pieces are no minute
+        (["valve", "pump", "level"], [0 * k[:60], 0 * k[:60], k[:60]]),  # without a carry
+    ],
+)
+def test_signals_in_columns_that_could_be_a_clock(names, columns):
+    table = np.stack([*columns, noise[: len(columns[0])]], axis=1)
+    assert clocks_of([*names, "x"], [table], named=True) == []
+
+
+def test_part_of_a_clock_is_not_taken_for_the_whole():
+    # A millisecond that begins anew every fourth row tells no time, and neither do minutes with it.
+    seconds = 80_000 + np.cumsum(generator.uniform(0.2, 0.3, LONG))
+    hour, minute, second, fraction = parts_of(seconds, 1e3)
+    signal = generator.normal(size=LONG)
+    clocks = clocks_of(["minute", "ms", "x"], [np.stack([minute, fraction, signal], axis=1)], named=True)
+    assert [(clock.columns, clock.times) for clock in clocks] == [((0,), None)]
+    (clock,) = clocks_of(["Std", "Min", "Sek", "ms"], [np.stack([hour, minute, second, fraction], 1)], named=True)
+    np.testing.assert_allclose(clock.times[0], seconds, atol=1e-3)

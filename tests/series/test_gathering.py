@@ -73,8 +73,12 @@ def test_columns_are_dropped_by_hand():
     table = pyarrow.table({"x": VALUES[:, 0], "y": VALUES[:, 1], "note": ["a", "b"] * (ROWS // 2)})
     assert recordings(table, drop=["note", "y"]).channels == ("x",)
     assert recordings(table, drop="note").channels == ("x", "y")
-    with pytest.raises(InputError, match="Every channel must be a column of the table. Got 'z'"):
+    with pytest.raises(InputError, match="`drop` must name columns of the table. Got 'z'; its columns are x, y, note"):
         recordings(table, drop="z")
+    with pytest.raises(InputError, match="either a channel or left out. Got 'x' in `channels` and in `drop`"):
+        recordings(table, ["x", "y"], drop="x")
+    # A run names its channels: other files may lack what was left out when it was trained.
+    assert recordings(table.drop_columns(["note"]), ["x"], drop="note").channels == ("x",)
 
 
 def test_a_column_alone_is_meant():
@@ -334,12 +338,96 @@ def test_long_tables_are_refused_with_the_cure_and_pivoted(order, sensors):
 
 def test_long_tables_with_holes_are_filled():
     table = long().filter([i != 10 for i in range(2 * ROWS)])
-    with pytest.raises(InputError, match="Got an empty cell in the table, column 'left'"):
+    # There is no column called left in the table.
+    with pytest.raises(InputError, match="Got no value in the table, sensor 'left', at the time of row 70 "):
         recordings(table, pivot="sensor")
     source = recordings(table, pivot="sensor", fill="linear")
     assert source.values[0][10, 0] == pytest.approx((VALUES[9, 0] + VALUES[11, 0]) / 2)
     with pytest.raises(InputError, match="A time must have one row of each 'sensor'. Got several in the table"):
         recordings(pyarrow.concat_tables([long(), long()]), pivot="sensor")
+
+
+def numbered_long(time, order="sensor", lacks=(10, 11), gone=(), more=False):
+    """One row per sensor and time, which is a number; B lacks some rows, and both lack others."""
+    rows = [
+        (name, time[i], VALUES[i, k], VALUES[i, k] ** 2)
+        for k, name in enumerate("AB")
+        for i in range(ROWS)
+        if i not in gone and not (name == "B" and i in lacks)
+    ]
+    if order == "time":
+        rows.sort(key=lambda row: row[1])
+    columns = dict(zip(["sensor", "time [s]", "value", "square"], zip(*rows, strict=True), strict=True))
+    return pyarrow.table({name: column for name, column in columns.items() if more or name != "square"})
+
+
+JITTERED = np.cumsum(10 + np.random.default_rng(3).uniform(-1, 1, ROWS)).round(3)
+
+
+@pytest.mark.parametrize("order", ["sensor", "time"])
+@pytest.mark.parametrize("time", [10 * np.arange(ROWS), 0.1 * np.arange(ROWS), 1.7e9 + JITTERED])
+def test_long_tables_with_times_in_numbers_are_pivoted(order, time):
+    source = recordings(numbered_long(time, order), pivot="sensor", fill="linear")
+    assert source.channels == ("A", "B")
+    assert source.ignored == (("time [s]", "holds dates or times"),)
+    assert source.notes == ("2 blank cells filled by straight lines (B 2)",)
+    expected = VALUES.copy()
+    expected[10:12, 1] = VALUES[9, 1] + np.array([1, 2]) / 3 * (VALUES[12, 1] - VALUES[9, 1])
+    np.testing.assert_allclose(source.values[0], expected, rtol=1e-12)
+    with pytest.raises(InputError, match=r"Got no value in the table, sensor 'B', at the time of row \d+ \(2 such"):
+        recordings(numbered_long(time, order), pivot="sensor")
+    # Nothing lacks: nothing to fill.
+    np.testing.assert_array_equal(recordings(numbered_long(time, order, ()), pivot="sensor").values[0], VALUES)
+
+
+def test_gaps_of_long_tables_with_times_in_numbers_are_seen():
+    table = numbered_long(10 * np.arange(ROWS), "time", (), gone=range(20, 40))
+    source = recordings(table, pivot="sensor")
+    assert spans(source) == [(0, 20), (20, 40)]
+    assert source.notes[0].startswith("1 gap in time, 3.5 min after row 20 of the table, where a step is 10 s")
+    bare = table.rename_columns(["sensor", "t", "value"])
+    assert recordings(bare, pivot="sensor").notes[0].startswith("1 gap in time, 210 after row 20")
+
+
+def test_channels_of_long_tables_are_called_after_values_where_there_are_several():
+    table = numbered_long(10 * np.arange(ROWS), lacks=(), more=True)
+    assert recordings(table, pivot="sensor").channels == ("A value", "A square", "B value", "B square")
+    # Runs of earlier versions named the one value, too.
+    one = numbered_long(10 * np.arange(ROWS))
+    source = recordings(one, ["A value", "B value"], pivot="sensor", fill="linear")
+    np.testing.assert_array_equal(source.values[0][:, 0], VALUES[:, 0])
+
+
+def test_sensors_that_are_not_sampled_together_are_refused():
+    rows = [(name, 10.0 * i + shift, VALUES[i, 0]) for name, shift in (("A", 0), ("B", 3)) for i in range(ROWS)]
+    columns = dict(zip(["sensor", "time", "value"], zip(*rows, strict=True), strict=True))
+    for fill in (None, "linear"):
+        with pytest.raises(
+            InputError,
+            match=r"must be sampled together. Got the table, where 0% of all times .* 'sensor' \(A, B\); res",
+        ):
+            recordings(pyarrow.table(columns), pivot="sensor", fill=fill)
+    # One that is three times slower can be filled.
+    slow = numbered_long(10 * np.arange(ROWS), lacks=[i for i in range(ROWS) if i % 3])
+    with pytest.raises(InputError, match="where 33% of all times .* fill with `fill='previous'`"):
+        recordings(slow, pivot="sensor")
+    np.testing.assert_array_equal(
+        recordings(slow, pivot="sensor", fill="previous").values[0][:, 1], np.repeat(VALUES[::3, 1], 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "step", "words"),
+    [
+        ("time", 1.7e9, 86_400, "367 days after row 30 of the table, where a step is 1 days"),
+        ("time [ms]", 0, 20, "7.34 s after row 30 of the table, where a step is 20 ms"),
+        ("hours", 0, 2, "30.6 days after row 30 of the table, where a step is 2 h"),
+        ("time", 0, 86_400, "31708800 after row 30 of the table, where a step is 86400"),
+    ],
+)
+def test_gaps_are_told_in_the_unit_of_their_time(name, begin, step, words):
+    time = begin + step * (np.arange(ROWS) + 366 * (np.arange(ROWS) >= 30))
+    assert words in recordings(pyarrow.table({name: time, "x": VALUES[:, 0]})).notes[0]
 
 
 def test_other_text_is_refused_with_the_cure():

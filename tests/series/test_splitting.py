@@ -100,6 +100,29 @@ def test_what_does_not_trend_is_not_said_to():
     assert recommendation(slow, 20) is None
 
 
+@pytest.mark.parametrize("pieces", [[(0, 0, 400)], [(0, 0, 150), (0, 155, 400)]])
+def test_few_rows_that_rise_steadily_trend(pieces):
+    noise, ramp = np.random.default_rng(0).normal(size=(400, 3)), np.linspace(0, 4, 400)
+    table = np.c_[noise[:, 0], noise[:, 1] + ramp, noise[:, 2] * np.exp(ramp)]
+    source = recordings(table, ["plain", "rising", "growing"]).cut(pieces)
+    # Two or three pieces of 150 rows, and none of 1000.
+    assert trends(source, 150) == trends(source, 1000) == ["the level of rising", "the spread of growing"]
+    assert trends(source.cut([(0, 0, 39)]), 30) == []  # too short to say
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5, 0.9, 0.95])
+def test_few_rows_that_do_not_trend_are_not_said_to(memory):
+    count = 0
+    for seed in range(300):
+        noise = np.random.default_rng(seed).normal(size=700)
+        values = np.zeros(700)
+        for t in range(1, 700):
+            values[t] = memory * values[t - 1] + noise[t]
+        count += bool(trends(recordings(values[300:, None]), 150))
+    assert count <= 3  # chance: one in a hundred, of level and spread
+    assert trends(recordings(np.sin(np.arange(400) / 400 * 2 * np.pi)[:, None]), 150) == []
+
+
 def test_files_that_wear_trend():
     rig = simulate_rig(files=20, rows=400, bearings=2, wear=3.0, seed=0)
     assert "spread of bearing 1" in trends(rig, 100)[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pellucid.cli._reading import Reading
 from pellucid.cli.output import aligned
 from pellucid.errors import InputError
 
@@ -15,41 +16,73 @@ if TYPE_CHECKING:
     from pellucid.series import Explanation, Forecaster, Recordings
 
 
+def read_what_can_be(
+    reading: Reading, path: Path, channels: Sequence[str]
+) -> tuple[list[Recordings], dict[str, InputError]]:
+    """The recordings of a file or a folder, and why some files of the folder cannot be read, by their names."""
+    try:
+        return [reading.read(path, channels)], {}
+    except InputError as error:
+        files = sorted(file for file in path.glob(reading.pattern) if file.is_file() and file.name[0] != ".")
+        if not path.is_dir() or len(files) < 2:
+            raise
+        sources, skipped = [], {}
+        for file in files:
+            try:
+                sources.append(reading.read(file, channels))
+            except InputError as reason:
+                skipped[file.name] = reason
+        if not sources:
+            raise error from None
+        return sources, skipped
+
+
 def explain_recordings(
     model: Forecaster, source: Recordings, *, at: int | None, forced: bool, level: float
-) -> dict[str, Explanation]:
-    """An explanation of each recording by its place: after row `at`, or after the last one.
+) -> tuple[dict[str, Explanation], dict[str, InputError]]:
+    """An explanation of each recording by its place, after row `at` or after the last one; and why some have none.
 
     Where what came is in the recording, it is shown; if `forced`, each step is predicted from it. Beside the local
     laws stands that of the recording as a whole.
     """
-    result = {}
+    result, skipped = {}, {}
     for last in source.ends():
-        origin = source.origins[last]
-        pieces = [i for i, other in enumerate(source.origins) if other.label == origin.label]
-        if at is None:
-            i, row = last, len(source.values[last]) - (model.horizon if forced else 0)
-        else:
-            i, row = _place(source, pieces, at)
-        begin, values = source.origins[i].row, source.values[i]
-        here = f"{origin.label}, after row {begin + row}"
-        if row < model.context:
-            raise InputError(
-                f"A forecast needs the {model.context} rows before it. Got {max(0, row)} in {source.sources[i]} up to "
-                f"row {begin + max(0, row)}; choose a later row with --at, or a longer recording."
-            )
-        came = values[row : row + model.horizon]
-        known = len(came) == model.horizon
-        if forced and not known:
-            raise InputError(
-                f"--forced needs the {model.horizon} rows that came after. Got {len(came)} in {source.sources[i]} "
-                f"after row {begin + row}; choose an earlier row with --at."
-            )
-        found = model.explain(values[:row], came if known else None, forced=forced, level=level)
-        if max(len(source.values[k]) for k in pieces) >= model.context + model.horizon:
-            found = replace(found, overall=model.law_of(source.pick(pieces)))
-        result[here] = found
-    return result
+        try:
+            here, explanation = _explained(model, source, last, at=at, forced=forced, level=level)
+            result[here] = explanation
+        except InputError as reason:
+            skipped[source.origins[last].label] = reason
+    return result, skipped
+
+
+def _explained(
+    model: Forecaster, source: Recordings, last: int, *, at: int | None, forced: bool, level: float
+) -> tuple[str, Explanation]:
+    """The place and the explanation of the recording whose last piece this is."""
+    origin = source.origins[last]
+    pieces = [i for i, other in enumerate(source.origins) if other.label == origin.label]
+    if at is None:
+        i, row = last, len(source.values[last]) - (model.horizon if forced else 0)
+    else:
+        i, row = _place(source, pieces, at)
+    begin, values = source.origins[i].row, source.values[i]
+    here = f"{origin.label}, after row {begin + row}"
+    if row < model.context:
+        raise InputError(
+            f"A forecast needs the {model.context} rows before it. Got {max(0, row)} in {source.sources[i]} up to "
+            f"row {begin + max(0, row)}; choose a later row with --at, or a longer recording."
+        )
+    came = values[row : row + model.horizon]
+    known = len(came) == model.horizon
+    if forced and not known:
+        raise InputError(
+            f"--forced needs the {model.horizon} rows that came after. Got {len(came)} in {source.sources[i]} "
+            f"after row {begin + row}; choose an earlier row with --at."
+        )
+    found = model.explain(values[:row], came if known else None, forced=forced, level=level)
+    if max(len(source.values[k]) for k in pieces) >= model.context + model.horizon:
+        found = replace(found, overall=model.law_of(source.pick(pieces)))
+    return here, found
 
 
 def _place(source: Recordings, pieces: list[int], at: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli._forecasts import explain_recordings, overview, write_table
+from pellucid.cli._forecasts import explain_recordings, overview, read_what_can_be, write_table
 from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
 from pellucid.cli.output import as_typed, say, warn, watched
 from pellucid.cli.predict import Folder, Which
@@ -65,15 +65,25 @@ def explain(
     loaded = runs.load(model, which)
     if hasattr(loaded, "forecast"):
         reading = Reading.of(model, decimal, header, pattern, fill, gaps)
-        source = reading.read(what, loaded.channels_)
-        for sentence in source.notes:
-            warn(as_typed(sentence))
-        explained = explain_recordings(loaded, source, at=at, forced=forced, level=level)
+        sources, skipped = read_what_can_be(reading, Path(what), loaded.channels_)
+        explained: dict[str, Forecast] = {}
+        for source in sources:
+            for sentence in source.notes:
+                warn(as_typed(sentence))
+            more, short = explain_recordings(loaded, source, at=at, forced=forced, level=level)
+            explained |= more
+            skipped |= short
+        if not explained:
+            raise next(iter(skipped.values()))
         if len(explained) == 1:
             for row, explanation in explained.items():
                 _one(explanation, out, target, row)
         else:
             _many_recordings(explained, out, target, Path(what).name)
+        if skipped:
+            warn(f"{len(skipped)} of {len(skipped) + len(explained)} recordings are skipped:")
+        for place, reason in skipped.items():
+            warn(f"{place}: {as_typed(str(reason))}")
         return
     if at is not None or forced:
         raise InputError(

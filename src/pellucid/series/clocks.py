@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,20 +42,45 @@ _ALIASES = {
     "secs": "second", "seconds": "second", "msec": "millisecond", "ms": "millisecond", "milliseconds": "millisecond",
     "usec": "microsecond", "us": "microsecond", "microseconds": "microsecond", "nsec": "nanosecond",
     "ns": "nanosecond", "nanoseconds": "nanosecond",
+    "jahr": "year", "monat": "month", "woche": "week", "wochentag": "weekday", "stunde": "hour", "stunden": "hour",
+    "minuten": "minute", "sekunde": "second", "sekunden": "second", "sek": "second", "millisekunde": "millisecond",
+    "millisekunden": "millisecond", "mikrosekunde": "microsecond", "mikrosekunden": "microsecond",
+    "annee": "year", "mois": "month", "jour": "day", "heure": "hour", "heures": "hour", "seconde": "second",
+    "secondes": "second", "milliseconde": "millisecond", "microseconde": "microsecond",
+    "hora": "hour", "horas": "hour", "minuto": "minute", "minutos": "minute", "segundo": "second",
+    "segundos": "second", "milisegundo": "millisecond", "microsegundo": "microsecond",
+    "ora": "hour", "ore": "hour", "minuti": "minute", "secondo": "second", "secondi": "second",
+}  # fmt: skip
+# Names that mean a part of a clock only beside others of it: "std" and "min" may be statistics, "m" a mass.
+_BESIDE_OTHERS = {
+    "y": "year", "mo": "month", "tag": "day", "d": "day", "dia": "day", "mes": "month", "ano": "year", "h": "hour",
+    "hh": "hour", "std": "hour", "m": "minute", "mm": "minute", "min": "minute", "mins": "minute", "s": "second",
+    "ss": "second",
 }  # fmt: skip
 # Those that go round, by names that mean nothing else.
 _CYCLES = ("quarter", "month", "week", "day", "weekday", "yearday", "hour", "minute", "second")
 _SECONDS = {
     "hour": 3600.0, "minute": 60.0, "second": 1.0, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9
 }  # fmt: skip
+# Units in the names of times, and how many of them a second has where times are counted from 1970.
+_UNITS = {
+    "s": ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden"),
+    "ms": ("ms", "msec", "millisecond", "milliseconds"), "us": ("us", "usec", "microsecond", "microseconds"),
+    "ns": ("ns", "nanosecond", "nanoseconds"), "min": ("min", "minutes"), "h": ("h", "hr", "hrs", "hours"),
+    "days": ("d", "days"),
+}  # fmt: skip
+_EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # Clocks at the beginning of files without names.
 _LEADING = (
     ("year", "month", "day", "hour", "minute", "second"),
     ("year", "month", "day"),
     ("hour", "minute", "second"),
 )
-# Rows that a column without a name must have before it is called a clock.
-_FEWEST = 10
+# Rows that a column without a name must have before it is called a clock, and before it is one that rises anyhow: wear
+# and encoders rise with every row, too, but seldom stand first in a file.
+_FEWEST, _MANY = 10, 1000
+# Time starts anew more seldom than in this share of the rows; otherwise a clock was misread.
+_ANEW = 0.1
 
 
 class Clock(NamedTuple):
@@ -64,6 +90,8 @@ class Clock(NamedTuple):
     reason: str
     times: list[np.ndarray] | None
     """Of each recording, where time may start anew; None if the columns do not tell it by themselves."""
+    unit: str = ""
+    """Of the times, such as "s" or "ms"; "" if it is not known."""
 
 
 def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool) -> list[Clock]:
@@ -76,7 +104,10 @@ def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool
     """
     if sum(map(len, tables)) < (3 if named else _FEWEST):
         return []
-    whole = _calendar(names, tables) if named else _leading(tables)
+    whole = _leading(tables)
+    if named:
+        # Names tell the parts of a clock; where they do not, a carry from column to column does.
+        whole = _calendar(names, tables) or (whole if whole and _carries(whole, tables) else None)
     taken = set(whole.columns) if whole else set()
     result = [whole] if whole else []
     for column, name in enumerate(names):
@@ -90,7 +121,7 @@ def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool
             if clock is None:
                 break
         if clock:
-            result.append(Clock((column,), *clock))
+            result.append(Clock((column,), *clock, unit=_unit(name if named else "", clock[1])))
     # What tells the time comes first, and of several what is whole.
     return sorted(result, key=lambda clock: clock.times is None)
 
@@ -114,54 +145,113 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
         return "counts evenly and begins anew like a clock", [_unwrapped(part) for part in values]
     if kind in _CYCLES and all(_cycles(part, *_CALENDAR[kind]) for part in values):
         return f"goes through the values of a calendar's {kind}", None
-    if (words & _TIMES or (only and words & _COUNTS)) and _all_runs(values, _even):
+    if (words & _TIMES or (only and words & _COUNTS)) and _rises_evenly(values):
         return "rises evenly like a time", values
-    if only and words & _TIMES and _all_runs(values, lambda run: True):
+    if only and words & _TIMES and _never_falls(values):
         return "never falls and is called like a time", values
     if only and words & _COUNTS and _all_runs(values, _jittered if "t" in words else _mostly_alike):
         return "rises like a time", values
     return None
 
 
+def _unit(name: str, times: list[np.ndarray] | None) -> str:
+    """The unit of a time: as its name says, or seconds and their fractions since 1970; "" if it is not known."""
+    units = {unit for word in _words(name) for unit, words in _UNITS.items() if word in words}
+    if len(units) == 1:
+        return units.pop()
+    return "" if units or times is None else _since_1970(times)
+
+
+def _since_1970(times: list[np.ndarray]) -> str:
+    """The unit of times since 1970; "" if they are not."""
+    low, high = min(part.min() for part in times), max(part.max() for part in times)
+    return next((unit for unit, size in _EPOCHS.items() if 9e8 * size <= low and high < 4e9 * size), "")
+
+
 def _unnamed(values: list[np.ndarray]) -> tuple[str, list[np.ndarray]] | None:
     """The same of the first column of a file without names."""
     if all(_even(part) and _steady(part) for part in values):
         return "rises evenly like a time", values
+    if all(_steady_but_gaps(part) for part in values):
+        return "rises evenly but for gaps, like a time", values
     first = np.concatenate(values)
-    since_1970 = any(9e8 * unit <= first.min() and first.max() < 4e9 * unit for unit in (1.0, 1e3, 1e6, 1e9))
-    if since_1970 and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
+    if _since_1970(values) and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
         return "rises like a time since 1970", values
+    if len(first) >= _MANY and first.min() >= 0 and all((np.diff(part) > 0).all() for part in values):
+        return "stands first and rises with every row, like a time", values
     return None
 
 
 # -- calendars ---------------------------------------------------------------------------------------------------------
 
 
-def _kind(name: str) -> str | None:
-    """What a column of a calendar is called, whatever stands around it."""
-    plain = re.sub(r"[^a-z]", "", re.sub(r"[\[(].*?[\])]", "", name.lower()))
-    return plain if plain in _CALENDAR else _ALIASES.get(plain)
+def _kind(name: str, *, beside_others: bool = False) -> str | None:
+    """What a column of a calendar is called, whatever stands around it.
+
+    >>> _kind("Hour [UTC]"), _kind("Année"), _kind("Std"), _kind("Std", beside_others=True)
+    ('hour', 'year', None, 'hour')
+    """
+    letters = unicodedata.normalize("NFKD", name.replace("µ", "u")).lower()
+    plain = re.sub(r"[^a-z]", "", re.sub(r"[\[(].*?[\])]", "", letters))
+    if plain in _CALENDAR:
+        return plain
+    return _ALIASES.get(plain) or (_BESIDE_OTHERS.get(plain) if beside_others else None)
 
 
 def _calendar(names: Sequence[str], tables: Sequence[np.ndarray]) -> Clock | None:
     """Columns called year, month, ..., microsecond that tell one time together."""
-    kinds = {}
-    for column, name in enumerate(names):
-        kind = _kind(name)
-        if kind is not None and kind not in kinds and all(_within(table[:, column], kind) for table in tables):
-            kinds[kind] = column
-    if len(kinds) < 2:
-        return None
-    times = []
-    for table in tables:
-        time = _told_by({kind: np.asarray(table[:, column], dtype=np.float64) for kind, column in kinds.items()})
-        if time is None:
-            return None
-        times.append(time)
-    if not _all_runs(times, lambda run: True):
-        return None
-    shown = ", ".join(names[column] for column in kinds.values())
-    return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", times)
+    for beside_others in (True, False):  # the former has more parts, if it is one
+        kinds: dict[str, int] = {}
+        for column, name in enumerate(names):
+            kind = _kind(name, beside_others=beside_others)
+            if kind is not None and kind not in kinds and all(_within(table[:, column], kind) for table in tables):
+                kinds[kind] = column
+        if len(kinds) < 2 or not _is_whole(kinds):
+            continue
+        if beside_others and not _in_order(kinds):
+            continue
+        times = [_told_by({k: np.asarray(table[:, c], dtype=np.float64) for k, c in kinds.items()}) for table in tables]
+        told = [time for time in times if time is not None]
+        if len(told) < len(times) or not _never_falls(told):
+            continue
+        if beside_others and len(kinds) < 3 and not _all_runs(told, _mostly_even):
+            continue
+        shown = ", ".join(names[column] for column in kinds.values())
+        return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", told, _unit_of(kinds))
+    return None
+
+
+def _is_whole(kinds: Iterable[str]) -> bool:
+    """Whether no part of the clock lacks between others: minutes and milliseconds without seconds tell no time.
+
+    >>> _is_whole(["hour", "minute"]), _is_whole(["minute", "millisecond"]), _is_whole(["second", "microsecond"])
+    (True, False, True)
+    """
+    parts = ["day" if kind == "yearday" else kind for kind in kinds]
+    depths = [[*_SECONDS].index(kind) for kind in parts if kind in ("hour", "minute", "second")]
+    if set(parts) & {"millisecond", "microsecond", "nanosecond"} and depths:
+        depths.append(3)
+    if "day" in parts and depths:
+        depths.append(-1)
+    return not depths or len(set(depths)) == max(depths) - min(depths) + 1
+
+
+def _in_order(kinds: dict[str, int]) -> bool:
+    """Whether the parts of a clock stand side by side, the largest first."""
+    order = [kinds[kind] for kind in _CALENDAR if kind in kinds]
+    return order == list(range(order[0], order[0] + len(order)))
+
+
+def _carries(clock: Clock, tables: Sequence[np.ndarray]) -> bool:
+    """Whether columns of a clock begin anew, and the time goes on there as ever."""
+    carries = False
+    for table, time in zip(tables, clock.times or (), strict=True):
+        steps, typical = np.diff(time), np.median(np.diff(time))
+        falls = (np.diff(table[:, list(clock.columns[1:])].astype(np.float64), axis=0) < 0).any(axis=1)
+        if falls.any() and (np.abs(steps[falls] - typical) <= 0.1 * typical).mean() < 0.8:
+            return False
+        carries = carries or bool(falls.any())
+    return carries
 
 
 def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
@@ -185,7 +275,7 @@ def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
             _, unit, times = max(even, key=lambda option: option[0])
             width = count + (unit is not None)
             reason = f"belongs to a clock in the first {width} columns"
-            return Clock(tuple(range(width)), reason, [time for time in times if time is not None])
+            return Clock(tuple(range(width)), reason, [time for time in times if time is not None], "s")
     return None
 
 
@@ -226,6 +316,11 @@ def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
     return None
 
 
+def _unit_of(kinds: Iterable[str]) -> str:
+    """The unit of what `_told_by` tells."""
+    return "s" if set(kinds) & {*_SECONDS, "day", "yearday"} else ""
+
+
 def _cycles(column: np.ndarray, low: float, high: float) -> bool:
     """Whether values within the range rise, and fall only from the upper half of theirs to the lower one."""
     if column.min() < low or column.max() > high:
@@ -255,6 +350,21 @@ def _all_runs(values: list[np.ndarray], like: Callable[[np.ndarray], bool]) -> b
     return judged > 0
 
 
+def _seldom_anew(values: list[np.ndarray]) -> bool:
+    return sum(int((np.diff(part) < 0).sum()) for part in values) <= max(1, _ANEW * sum(map(len, values)))
+
+
+def _never_falls(values: list[np.ndarray]) -> bool:
+    """Whether every recording rises somehow, but for few places where it starts anew."""
+    return _seldom_anew(values) and _all_runs(values, lambda run: True)
+
+
+def _rises_evenly(values: list[np.ndarray]) -> bool:
+    """Whether every recording rises evenly; short runs look even whatever they are, so that their steps must be one."""
+    seldom = _seldom_anew(values)
+    return _all_runs(values, lambda run: _even(run) and (seldom or _steady(run)))
+
+
 def _even(column: np.ndarray) -> bool:
     """Whether values rise in even steps, up to rounding: no further from a straight line than a step."""
     if len(column) < 3 or (np.diff(column) <= 0).any():
@@ -271,6 +381,16 @@ def _steady(column: np.ndarray) -> bool:
         if np.abs(column / unit - np.round(column / unit)).max() < 1e-3:
             return bool(np.abs(steps - steps.mean()).max() <= 1.001 * unit or np.ptp(steps) <= 1e-6 * steps.mean())
     return bool(np.ptp(steps) <= 1e-6 * steps.mean())
+
+
+def _steady_but_gaps(column: np.ndarray) -> bool:
+    """The same of 19 steps in 20, if the others are longer: rows are missing."""
+    steps = np.diff(column)
+    if len(column) < _FEWEST or (steps <= 0).any():
+        return False
+    usual = steps[steps <= 1.5 * np.median(steps)]
+    joined = np.cumsum(usual)
+    return len(usual) >= 0.95 * len(steps) and _even(joined) and _steady(joined)
 
 
 def _mostly_even(column: np.ndarray) -> bool:

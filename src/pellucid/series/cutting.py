@@ -17,6 +17,8 @@ Fill = Literal["linear", "previous", "split"]
 Gaps = Literal["split", "ignore"]
 LONGEST = 5
 """Rows in a row that are filled; more are cut out."""
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "days": 86_400.0}
+"""Of each unit that times may have."""
 # A step longer than this, in typical ones, is a gap: of even times, and of others.
 _EVEN, _UNEVEN = 1.5, 5.0
 # Of more steps than this share it is not said that they are gaps.
@@ -59,7 +61,7 @@ class Cutter:
         Parameters
         ----------
         times : (T,) of the rows, if they are known.
-        unit : of the times, "s" for seconds; "" if it is not known.
+        unit : of the times, one of `SECONDS`; "" if it is not known.
         """
         columns = [table.numeric.index(name) for name in channels]
         plain = columns == list(range(table.values.shape[1]))
@@ -90,22 +92,22 @@ class Cutter:
         if len(endless):
             row, column = endless[0]
             raise InputError(
-                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, column "
-                f"{channels[column]!r}, row {table.rows[row]}; correct it, or leave that column out with `drop=`."
+                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, "
+                f"{table.place(channels[column])}, row {table.rows[row]}; correct it, or {_left_out(table)}."
             )
         blank = np.isnan(values)
         empty = blank.all(axis=0)
         if empty.any():
             name = channels[int(np.argmax(empty))]
             raise InputError(
-                f"Every channel must have values. Got none in {table.label}, column {name!r}; leave that column out "
-                "with `drop=`."
+                f"Every channel must have values. Got none in {table.label}, {table.place(name)}; {_left_out(table)}."
             )
         if self.fill is None:
             row, column = np.argwhere(blank)[0]
             raise InputError(
-                f"Recordings must have no missing values. Got {table.blank} in {table.file}, column "
-                f"{channels[column]!r}, row {table.rows[row]} ({blank.sum()} such in all); fill with `fill='linear'` "
+                f"Recordings must have no missing values. Got {table.blank} in {table.file}, "
+                f"{table.place(channels[column])}, {'at the time of ' if table.pivot else ''}row {table.rows[row]} "
+                f"({blank.sum()} such in all); fill with `fill='linear'` "
                 "or `fill='previous'`, or cut there with `fill='split'`."
             )
 
@@ -233,6 +235,11 @@ def _digit(times: np.ndarray) -> float:
     return 0.0
 
 
+def _left_out(table: Table) -> str:
+    """How a channel is left out, in words: what `drop` names are columns of the file."""
+    return "choose others with `channels=`" if table.pivot else "leave that column out with `drop=`"
+
+
 def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
     """Where a mask holds: (begin, end) of each stretch."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
@@ -242,11 +249,16 @@ def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
 def duration(value: float, unit: str) -> str:
     """A length of time as people say it.
 
-    >>> duration(5400, "s"), duration(0.02, "s"), duration(3, "")
-    ('1.5 h', '20 ms', '3')
+    >>> duration(5400, "s"), duration(0.02, "s"), duration(3000, "ms"), duration(3, "")
+    ('1.5 h', '20 ms', '3 s', '3')
+    >>> duration(31_708_800, ""), duration(0.00002, ""), duration(3.2e15, "")
+    ('31708800', '0.00002', '3.2e+15')
     """
     if not unit:
-        return f"{value:.4g}"
+        plain = f"{value:.0f}" if value >= 1000 else f"{value:.8f}".rstrip("0").rstrip(".")
+        short = f"{value:.4g}"
+        return plain if "e" in short and len(plain) <= 10 and float(plain) > 0 else short
+    value = value * SECONDS[unit]
     for size, name in ((86_400, "days"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
         if value >= size:
             return f"{value / size:.3g} {name}"

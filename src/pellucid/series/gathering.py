@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.errors import InputError
 from pellucid.series.clocks import clocks_of
 from pellucid.series.cutting import Cutter, Fill, Gaps
-from pellucid.series.long_tables import counted_units, pivoted, unit_column, units
+from pellucid.series.long_tables import Key, counted_units, pivoted, unit_column, units
 from pellucid.series.recordings import Origin, Recordings, columns_of
 from pellucid.series.stamps import times_of
 from pellucid.series.tables import Table
@@ -45,7 +45,7 @@ class _Roles(NamedTuple):
     ignored: tuple[tuple[str, str], ...]
     times: list[np.ndarray | None]
     unit: str
-    """Of the times: "s", or "" if it is not known."""
+    """Of the times, such as "s"; "" if it is not known."""
 
 
 def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> Recordings:
@@ -55,13 +55,12 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     ----------
     wanted : the channels; by default every column of numbers that is no time.
     """
-    for table in tables:
-        columns_of(asked.drop if wanted is None else (), table.names, table.file)
+    _require_droppable(tables, wanted, asked)
     parts = [table.without(asked.drop) for table in tables]
     ignored: list[tuple[str, str]] = []
     if asked.pivot is not None:
         apart = [unit for table in parts for unit in ([table] if asked.by is None else units(table, asked.by))]
-        parts = [pivoted(unit, asked.pivot, _times(unit, [asked.pivot])) for unit in apart]
+        parts = [_pivoted(unit, asked.pivot, wanted, asked.fill) for unit in apart]
     elif asked.by is not None:
         parts = [unit for table in parts for unit in units(table, asked.by)]
     else:
@@ -100,9 +99,34 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     )
 
 
-def _times(table: Table, signals: Sequence[str]) -> np.ndarray | None:
-    """What the columns other than these tell of the time of each row."""
-    return _roles([table], (), [name for name in table.names if name not in signals]).times[0]
+def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> None:
+    """Refuse to drop what is not there, unless the channels are named: other files of a run may lack it."""
+    both = [name for name in asked.drop if name in (wanted or ()) and asked.pivot is None]
+    if both:
+        raise InputError(
+            f"A column must be either a channel or left out. Got {both[0]!r} in `channels` and in `drop`; name it in "
+            "one of them."
+        )
+    for table in tables if wanted is None else ():
+        for name in asked.drop:
+            if name not in table.names:
+                raise InputError(
+                    f"`drop` must name columns of {table.file}. Got {name!r}; its columns are {', '.join(table.names)}."
+                )
+
+
+def _pivoted(table: Table, pivot: str, wanted: Sequence[str] | None, fill: Fill | None) -> Table:
+    """A long table as a wide one, with the time once; what is a time is what is one in the rows of every level."""
+    levels = units(table, pivot)
+    names = [name for name in table.names if name != pivot]
+    roles = _roles(levels, (), names)
+    if all(part is not None for part in roles.times):
+        times = np.empty(len(table))
+        for level, part in zip(levels, roles.times, strict=True):
+            times[np.searchsorted(np.asarray(table.rows), np.asarray(level.rows))] = part
+        gone = [name for name, _ in roles.ignored if name in table.numeric]
+        return pivoted(table, pivot, Key(times, roles.unit, tuple(gone)), wanted=wanted, fill=fill)
+    return pivoted(table, pivot, None, wanted=wanted, fill=fill)
 
 
 def _require_same(tables: Sequence[Table]) -> None:
@@ -159,11 +183,11 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
     times: list[np.ndarray | None] = [None] * len(tables)
     unit = ""
     if stamps:
-        unit = "s"
         for i, table in enumerate(tables):
-            times[i] = times_of([s for name in stamps if (s := table.others[name].stamps) is not None])
+            columns = [s for name in stamps if (s := table.others[name].stamps) is not None]
+            times[i], unit = times_of(columns), columns[0].unit
     elif clocks and clocks[0].times is not None:
-        times = list(clocks[0].times)
+        times, unit = list(clocks[0].times), clocks[0].unit
     ignored += [(numeric[column], clock.reason) for clock in clocks for column in clock.columns]
     if wanted is not None:
         return _Roles(tuple(wanted), tuple(ignored), times, unit)

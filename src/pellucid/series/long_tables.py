@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.series.tables import Table, is_number
+from pellucid.series.cutting import LONGEST
+from pellucid.series.stamps import Stamps
+from pellucid.series.tables import Other, Table, is_number
 
 # What columns are called that tell units apart.
 _UNITS = {
@@ -17,6 +20,8 @@ _UNITS = {
     "test", "trial", "experiment", "batch", "group", "station", "node", "serial", "variable", "tag", "signal", "name",
     "parameter", "measurement", "metric", "no", "nr", "number", "series", "recording", "file", "item", "channel",
 }  # fmt: skip
+# Of all times, so many must have a row of every level of what is pivoted.
+_TOGETHER = 0.5
 # Levels that a message names.
 _SHOWN = 4
 
@@ -39,22 +44,37 @@ def units(table: Table, by: str) -> list[Table]:
     return [rest.take(np.flatnonzero(place == k), unit=f"{by} {names[k]}") for k in np.argsort(first)]
 
 
-def pivoted(table: Table, pivot: str, times: np.ndarray | None) -> Table:
+class Key(NamedTuple):
+    """What tells which rows of a long table are of the same time."""
+
+    times: np.ndarray
+    """(T,)"""
+    unit: str
+    """Of the times; "" if it is not known."""
+    columns: tuple[str, ...]
+    """Of numbers, that are times and no values."""
+
+
+def pivoted(
+    table: Table, pivot: str, key: Key | None, *, wanted: Sequence[str] | None = None, fill: str | None = None
+) -> Table:
     """A long table as a wide one: each level of a column becomes a channel, and each time a row.
 
     Parameters
     ----------
-    times : (T,) of the rows; without, the k-th row of every level is of the same time.
+    key : the times of the rows; without, the k-th row of every level is of the same time.
+    wanted : the channels, if they were named: runs may have named them "left value" where "left" would do.
+    fill : what is done about blanks.
     """
     cells = _levels(table, pivot)
     levels = list(dict.fromkeys(cells.tolist()))
-    rest = table.without([pivot])
-    if times is None:
+    rest = table.without([pivot, *(key.columns if key else ())])
+    if key is None:
         order = np.zeros(len(table), dtype=np.int64)
         for level in levels:
             order[cells == level] = np.arange((cells == level).sum())
     else:
-        order = np.unique(times, return_inverse=True)[1]
+        order = np.unique(key.times, return_inverse=True)[1]
     place = np.array([levels.index(cell) for cell in cells])
     if len(np.unique(order * len(levels) + place)) < len(table):
         raise InputError(
@@ -62,13 +82,38 @@ def pivoted(table: Table, pivot: str, times: np.ndarray | None) -> Table:
             "`by=`, or leave out rows that come twice."
         )
     count = int(order.max()) + 1
-    names = [level if len(rest.numeric) == 1 else f"{level} {name}" for level in levels for name in rest.numeric]
+    complete = float((np.bincount(order) == len(levels)).mean())
+    if key is not None and complete < (_TOGETHER if fill is None else 1 / (LONGEST + 1)):
+        raise _not_together(table, pivot, levels, complete)
+    both = {f"{level} {name}" for level in levels for name in rest.numeric}
+    plain = len(rest.numeric) == 1 and not both & set(wanted or ())
+    names = [level if plain else f"{level} {name}" for level in levels for name in rest.numeric]
     values = np.full((count, len(levels), len(rest.numeric)), np.nan)
     values[order, place] = rest.values
     first = np.unique(order, return_index=True)[1]
     wide = rest.without(rest.numeric).take(first)
+    clocks = {}
+    if key is not None:
+        stamps = Stamps(key.times[first], unit=key.unit)
+        clocks = {name: Other(table.column(name)[first].astype(str).astype(object), stamps) for name in key.columns}
     return replace(
-        wide, names=(*wide.names, *names), numeric=tuple(names), values=values.reshape(count, -1), named=True
+        wide,
+        names=(*wide.names, *clocks, *names),
+        numeric=tuple(names),
+        values=values.reshape(count, -1),
+        others={**wide.others, **clocks},
+        named=True,
+        blank="no value",
+        pivot=pivot,
+    )
+
+
+def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: float) -> InputError:
+    shown = ", ".join(levels[:_SHOWN]) + (", ..." if len(levels) > _SHOWN else "")
+    return InputError(
+        f"What becomes channels must be sampled together. Got {table.label}, where {complete:.0%} of all times have a "
+        f"row of every {pivot!r} ({shown}); resample them to the same times first (pandas: df.resample), make each a "
+        f"recording of its own with `by='{pivot}'`, or, if some are only slower, fill with `fill='previous'`."
     )
 
 

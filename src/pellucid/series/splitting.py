@@ -17,6 +17,9 @@ FILES = 10
 """From so many files on, the end in time is the last files; of fewer it is the end of each recording."""
 # Pieces that a trend is seen in, and how clear it must be: Student's t of the rank correlation, and itself.
 _FEWEST, _CLEAR, _STRONG = 10, 4.0, 0.5
+# Where there are fewer, pieces are shorter, down to so many rows. Rows that follow each other are alike, and so are
+# short pieces: the trend must be clearer (of 400 rows x_t = 0.95 x_{t-1} + noise, 6 in 1000 seem to trend).
+_SHORTEST, _CLEARER = 4, 6.0
 
 
 def split(
@@ -108,18 +111,30 @@ def trends(source: Recordings, length: int) -> list[str]:
 
     Level (mean) and spread (logarithm of the standard deviation) of the pieces are compared with their place by the
     rank correlation rho of n pieces; they trend if |rho| > 0.5 and |rho| sqrt((n - 2) / (1 - rho^2)) > 4. With ten
-    files or more the pieces are files.
+    files or more the pieces are files. Where there are fewer than ten pieces, ten shorter ones are compared, which
+    trend if the latter is > 6.
     """
     result = []
     groups = [list(range(len(source)))] if _by_files(source) else list(_wholes(source))
     for column, name in enumerate(source.channels):
         words = []
         for measure, word in ((np.mean, "level"), (_log_spread, "spread")):
-            if any(_is_trend(_pieces(source, group, column, length, measure)) for group in groups):
+            if any(_trends(source, group, column, length, measure) for group in groups):
                 words.append(word)
         if words:
             result.append(f"the {' and '.join(words)} of {name}")
     return result
+
+
+def _trends(source: Recordings, group: list[int], column: int, length: int, measure: object) -> bool:
+    numbers = _pieces(source, group, column, length, measure)
+    if len(numbers) >= _FEWEST or _by_files(source):
+        return _is_trend(numbers, _CLEAR)
+    sizes = [len(source.values[i]) for i in group]
+    for short in range(min(length, sum(sizes) // _FEWEST), _SHORTEST - 1, -1):
+        if sum(size // short for size in sizes) >= _FEWEST:
+            return _is_trend(_pieces(source, group, column, short, measure), _CLEARER)
+    return False
 
 
 def _pieces(source: Recordings, group: list[int], column: int, length: int, measure: object) -> np.ndarray:
@@ -136,13 +151,13 @@ def _log_spread(values: np.ndarray) -> float:
     return float(np.log(np.std(values) + 1e-12))
 
 
-def _is_trend(numbers: np.ndarray) -> bool:
+def _is_trend(numbers: np.ndarray, clear: float) -> bool:
     n = len(numbers)
     if n < _FEWEST or np.ptp(numbers) == 0:
         return False
     ranks = np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
     rho = float(np.corrcoef(ranks, np.arange(n))[0, 1])
-    return abs(rho) > _STRONG and abs(rho) * np.sqrt((n - 2) / max(1 - rho**2, 1e-12)) > _CLEAR
+    return abs(rho) > _STRONG and abs(rho) * np.sqrt((n - 2) / max(1 - rho**2, 1e-12)) > clear
 
 
 def recommendation(source: Recordings, length: int) -> str | None:

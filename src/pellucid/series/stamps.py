@@ -43,6 +43,8 @@ class Stamps(NamedTuple):
     """Since the first stamp; blanks are NaN."""
     clock: bool = False
     """Whether these are times of day, without a date."""
+    unit: str = "s"
+    """Of what is called seconds above: numbers that are times may have another, or "" if it is not known."""
 
 
 def stamps_of(column: Any) -> Stamps | None:

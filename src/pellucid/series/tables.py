@@ -44,6 +44,8 @@ class Table:
     """Which of several recordings in one file."""
     blank: str = "an empty cell"
     """What a blank is called."""
+    pivot: str = ""
+    """The column of the file whose levels are the channels, if it was a long table."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -51,6 +53,10 @@ class Table:
     @property
     def label(self) -> str:
         return f"{self.file}: {self.unit}" if self.unit else self.file
+
+    def place(self, name: str) -> str:
+        """What a column is called in the file."""
+        return f"{self.pivot} {name!r}" if self.pivot and name in self.numeric else f"column {name!r}"
 
     def column(self, name: str) -> np.ndarray:
         """(T,) of numbers or of text."""
@@ -61,7 +67,7 @@ class Table:
     def take(self, rows: np.ndarray, unit: str = "") -> Table:
         """Some of its rows."""
         others = {
-            name: Other(other.cells[rows], other.stamps and Stamps(other.stamps.seconds[rows], other.stamps.clock))
+            name: Other(other.cells[rows], other.stamps and other.stamps._replace(seconds=other.stamps.seconds[rows]))
             for name, other in self.others.items()
         }
         places = np.asarray(self.rows)[rows]
