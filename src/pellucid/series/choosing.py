@@ -26,6 +26,8 @@ moving less."""
 # tried then.
 _PER_COEFFICIENT, _TINY = 1.5, 0.1
 _BEARING = (0.1, 0.3, 1.0, 3.0, 10.0)
+# Coefficients of saturated laws that are tried, at most: more would cost more than they explain.
+_MOST = 64
 # More lags, wider windows or a larger ridge must explain so much more of the variance to be worth it.
 _HARDLY = 0.05
 # Sequences that candidates are judged on.
@@ -45,8 +47,8 @@ class Laws(NamedTuple):
     """Held-out variance explained, of what a linear law says along real values and along its forecasts; None where
     nothing was left to choose."""
 
-    def described(self, horizon: int, channels: int) -> str:
-        """What was chosen and why, in a sentence."""
+    def described(self, horizon: int, channels: int, chosen: Sequence[str] = ("order", "radius", "ridge")) -> str:
+        """What was chosen and why, in a sentence; what is not among the names in `chosen` was decided by the user."""
         widest = members(self.radius, horizon)
         least = min(self.radius + 1, horizon)
         steps = f"{widest}" if least == widest else f"{least} to {widest}"
@@ -55,8 +57,12 @@ class Laws(NamedTuple):
             if self.explained is None
             else f"; they explain {self.explained:.0%} of a linear law's forecasts at steps left out"
         )
+        decided = [name for name in ("order", "radius", "ridge") if name not in chosen]
+        how = "chosen by leave-one-out"
+        if decided:
+            how = f"{' and '.join(chosen)} {how}, {' and '.join(decided)} as you say"
         return (
-            f"laws: order {self.order}, radius {self.radius}, ridge {self.ridge:g} (chosen by leave-one-out): "
+            f"laws: order {self.order}, radius {self.radius}, ridge {self.ridge:g} ({how}): "
             f"{self.order * channels + 1} coefficients per channel on {steps} steps{share}"
         )
 
@@ -130,7 +136,7 @@ def choose(
 
     each channel by itself, then the mean, minus a tenth of the share of unstable laws. Of all orders and radii within
     0.05 of the best the smallest order is taken, then the smallest radius, and likewise the smallest ridge. Orders with
-    too many coefficients for the horizon are not tried; the first always is.
+    too many coefficients for every radius are tried at the widest, with ridges that bear a part of them.
 
     Parameters
     ----------
@@ -144,7 +150,8 @@ def choose(
     best: dict[tuple[int, int], dict[float, _Score]] = {}
     for o in orders:
         roomy = [r for r in radii if not saturated(o, r, horizon, channels)]
-        if not roomy and o > min(orders):
+        bears = ridge is None or ridge >= _TINY * (1 - 1e-9)
+        if not roomy and o > min(orders) and not (bears and o * channels < _MOST):
             continue
         for r in roomy or radii[-1:]:
             usual = _BEARING if saturated(o, r, horizon, channels) else RIDGES
