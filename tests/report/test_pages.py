@@ -315,7 +315,7 @@ def test_a_forecast_alone(series, tmp_path):
     assert fragment.of("script") == []
     assert "rig.csv, the last 40 rows" in page.text
     *names, last = explanation.channels
-    assert f"{len(explanation)} steps of {', '.join(names)} and {last}" in bare.text
+    assert f"{len(explanation)} steps of {', '.join(names)} and {last}, each step from the " in bare.words
     raw = replace(explanation, scale=None, shift=None)
     assert "coefficient, in the units of the data" in Page(raw._repr_html_()).words
     assert explanation._repr_svg_().lstrip().startswith("<?xml")

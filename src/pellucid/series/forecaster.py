@@ -401,6 +401,7 @@ class Forecaster:
             witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
             fit=self._witnessing.fit(trace.witnesses),
             actual=actual,
+            forced=forced,
             level=check_level(level),
             bound=bound,
             calibrated=calibrated,
