@@ -185,6 +185,10 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 def test_a_run_is_not_overwritten(place):
     again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
     assert "go on from it with --resume, or choose another place with -o" in run(*again, code=1).stderr
+    # Before anything is read.
+    for kind, folder in (("molecules", "run"), ("series", "series")):
+        early = run("train", kind, place / "nothing.csv", "-o", place / folder, code=1).stderr
+        assert "The folder of a new run must hold no other run" in early
     absent = run(*again[: -len(SMALL) - 1], place / "absent", *SMALL, "--resume", code=1).stderr
     assert "There must be an interrupted run to go on from" in absent
     before = json.loads((place / "run" / "summary.json").read_text())
@@ -372,6 +376,17 @@ def test_recordings_that_were_tested_on_are_compared(place, tmp_path):
     assert run("compare", tmp_path / "whole", tmp_path / "half").stderr == ""
     run("train", "series", a, "-o", tmp_path / "own", *options)
     assert DIFFERENT in run("compare", tmp_path / "whole", tmp_path / "own").stderr
+    shown = run("compare", tmp_path / "own", tmp_path / "whole").stdout
+    assert "settings that differ" not in shown
+    others = ["--split", "time", "--gaps", "ignore", "--fill", "linear", "--epochs", 1]
+    result = run("train", "series", a, "-o", tmp_path / "time", *options, *others)
+    assert "training: 1 epoch at most, " in result.stdout
+    shown = run("compare", tmp_path / "own", tmp_path / "time").stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("settings that differ: "))
+    for part in ("split: random and time", "fill: None and linear", "gaps: split and ignore", "epochs: 2 and 1"):
+        assert part in line
+    assert "decimal" not in line
+    assert "drop" not in line
     run("train", "series", a, "--seed", 1, "-o", tmp_path / "seed", *options)
     assert DIFFERENT in run("compare", tmp_path / "own", tmp_path / "seed").stderr
 

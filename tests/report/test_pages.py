@@ -431,6 +431,29 @@ def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
     assert tiles(series)[-1]["name"] == "Trust bound"
 
 
+@pytest.mark.parametrize(
+    ("deep", "game", "note"),
+    [
+        (0.49, 0.3646, "25.6\u00a0% below DEEP's 0.490"),
+        (0.4, 0.5, "25.0\u00a0% above DEEP's 0.400"),
+        (0.4, 0.4, "as DEEP's 0.400"),
+        (0.0, 0.5, "DEEP 0"),
+    ],
+)
+def test_a_tile_says_how_it_compares_with_deep(series, deep, game, note):
+    content = copy.deepcopy(series)
+    key = content["measures"][0]["key"]
+    content["models"]["DEEP"]["scores"][key], content["models"]["GAME"]["scores"][key] = deep, game
+    assert tiles(content)[0]["note"] == note
+
+
+def test_pages_of_forecasts_say_what_their_colors_mean(series, tmp_path):
+    SeriesExplanation.from_dict(series["explanations"][0]["explanation"]).to_html(tmp_path / "one.html")
+    for page in (page_of(series_report.write, series, tmp_path), Page((tmp_path / "one.html").read_text("utf-8"))):
+        assert "Where the colors do not change from column to column, one law holds." in page.words
+        assert "Everything is in this one file. It loads nothing from the internet." in page.words
+
+
 def test_the_verdict_and_the_baseline_are_told(series, tmp_path):
     content = copy.deepcopy(series)
     content["measures"].append({"key": "none", "title": "Nothing", "better": "lower", "about": ""})

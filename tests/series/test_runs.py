@@ -80,3 +80,16 @@ def test_what_is_said_before_the_numbers(deep, game, tested, words):
     assert len(found) == len(words)
     assert all(word in sentence for word, sentence in zip(words, found, strict=True))
     assert runs.verdict(models, tested=tested, deviation="deviation", more=["first"])[0] == "first"
+
+
+def test_a_good_step_is_not_called_no_better_than_the_mean():
+    def told(near):
+        scores = {"relative_error": 1.02, "relative_error_one_step": near, "deviation": 0.1}
+        return runs.verdict({"DEEP": {"scores": scores}}, tested=100, deviation="deviation")
+
+    (sentence,) = told(0.27)
+    assert sentence.startswith("Over the whole horizon next to nothing can be forecast (relative error 1.02; ")
+    assert "One step ahead it can (relative error 0.27)" in sentence
+    assert "Train longer" not in sentence
+    (sentence,) = told(0.97)
+    assert sentence.startswith("The network is hardly better than always predicting the mean (relative error 1.02)")
