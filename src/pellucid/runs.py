@@ -99,6 +99,12 @@ def parts_of(count: int, seed: int, shares: Sequence[float] = (0.8, 0.1, 0.1)) -
 
 def open_folder(folder: Path, *, resume: bool) -> None:
     """Make the folder of a run, or refuse one that holds another run."""
+    require_place(folder, resume=resume)
+    (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+
+
+def require_place(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder that holds another run, or, if it is to go on, none."""
     if folder.is_file():
         raise InputError(f"A run is a folder. Got {folder}, which is a file; choose another place with -o.")
     begun = any((folder / CHECKPOINTS).glob("*/identity.json"))
@@ -111,7 +117,6 @@ def open_folder(folder: Path, *, resume: bool) -> None:
         raise InputError(
             f"There must be an interrupted run to go on from. Got none in {folder}; start it without --resume."
         )
-    (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
 
 
 class SideBySide(NamedTuple, Generic[Model]):
@@ -280,9 +285,9 @@ def trade_off(trials: Sequence[Trial], tolerance: float, loss: str, deviation: s
     }
 
 
-# A test of fewer says little, and a relative error above this is hardly better than the mean.
+# A test of fewer says little; a relative error above this is hardly better than the mean, and one below that clearly.
 _FEW_TESTS = 30
-_HARDLY = 0.98
+_HARDLY, _CLEARLY = 0.98, 0.9
 
 
 def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Sequence[str] = ()) -> list[str]:
@@ -290,15 +295,23 @@ def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Seq
 
     Parameters
     ----------
-    models : with their scores; `relative_error` is divided by that of always predicting the mean.
+    models : with their scores; `relative_error` is divided by that of always predicting the mean, and so is
+        `relative_error_one_step` of forecasts.
     tested : the number of test items.
     deviation : the measure of transparency.
     more : what else is known.
     """
     found = list(more)
     shown = models["GAME" if "GAME" in models else "DEEP"]["scores"]
-    relative = shown.get("relative_error")
-    if relative is not None and not relative < _HARDLY:
+    relative, ahead = shown.get("relative_error"), shown.get("relative_error_one_step")
+    hardly = relative is not None and not relative < _HARDLY
+    if hardly and ahead is not None and ahead < _CLEARLY:
+        found.append(
+            f"Over the whole horizon next to nothing can be forecast (relative error {relative:.3g}; always "
+            f"forecasting the mean has 1). One step ahead it can (relative error {ahead:.3g}): choose a "
+            "shorter horizon."
+        )
+    elif hardly:
         found.append(
             f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): what its "
             "explanations say is next to nothing. Train longer, with another learning rate, or on more data."

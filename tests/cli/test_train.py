@@ -17,7 +17,7 @@ from pellucid import runs
 from pellucid.cli import app
 from pellucid.cli.output import as_typed
 from pellucid.molecules import PropertyModel, nav17
-from pellucid.series import Forecaster, simulate_rig
+from pellucid.series import Forecaster, read, simulate_rig
 
 SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
 
@@ -88,7 +88,10 @@ def test_a_run_on_recordings_is_written_down(place):
     shown = summary["explanations"][0]["explanation"]
     context, came = np.array(shown["context"]), np.array(shown["actual"])
     np.testing.assert_allclose(model.forecast(context).mean, shown["mean"])
-    assert "rows" in summary["explanations"][0]["place"]
+    file, _, row = summary["explanations"][0]["place"].partition(", after row ")
+    rows = slice(int(row) - 20, int(row) + 10)
+    real = read(place / "recordings" / file).values[0][rows]
+    np.testing.assert_allclose(np.concatenate([context, came]), real)
     assert came.shape == (10, 2)
     gaps = (np.array(shown["mean"]) - np.array(shown["witnessed"])) / model.scaling_.scale
     assert min(deviations) == pytest.approx(np.sqrt(np.square(gaps).mean()), rel=1e-3)
@@ -182,6 +185,10 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 def test_a_run_is_not_overwritten(place):
     again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
     assert "go on from it with --resume, or choose another place with -o" in run(*again, code=1).stderr
+    # Before anything is read.
+    for kind, folder in (("molecules", "run"), ("series", "series")):
+        early = run("train", kind, place / "nothing.csv", "-o", place / folder, code=1).stderr
+        assert "The folder of a new run must hold no other run" in early
     absent = run(*again[: -len(SMALL) - 1], place / "absent", *SMALL, "--resume", code=1).stderr
     assert "There must be an interrupted run to go on from" in absent
     before = json.loads((place / "run" / "summary.json").read_text())
@@ -252,7 +259,7 @@ def test_forecasts_follow_every_recording(place):
     last = rows[-1]
     assert (last["recording"], last["step"], last["channel"]) == ("b.csv", "10", "right")
     assert float(last["forecast"]) == pytest.approx(forecast.mean[9, 1], rel=1e-5)
-    assert float(last["sd"]) == pytest.approx(forecast.covariance[9, 1, 1] ** 0.5, rel=1e-5)
+    assert float(last["one-step sd"]) == pytest.approx(forecast.covariance[9, 1, 1] ** 0.5, rel=1e-5)
 
 
 def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
@@ -284,9 +291,20 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
     model = Forecaster.load(place / "series" / "game")
     shown = run("explain", place / "series", file).stdout
     explanation = replace(model.explain(file), overall=model.law_of(file))
-    assert shown == as_typed(f"{explanation}\n")
+    rows = len(read(file).values[0])
+    assert shown == as_typed(f"a.csv, after row {rows}; each step from the forecast so far\n{explanation}\n")
     assert "--channel shows the others" in shown
-    assert run("explain", place / "series", file, "--channel", "right").stdout.startswith(explanation.table("right"))
+    right = run("explain", place / "series", file, "--channel", "right").stdout.partition("\n")[2]
+    assert right.startswith(explanation.table("right"))
+    known = run("explain", place / "series", file, "--at", 500, "--forced").stdout.splitlines()
+    assert known[0] == "a.csv, after row 500; each step from the real values before it"
+    assert known[2].split()[:3] == ["step", "forecast", "real"]
+    real = read(file).values[0][500:510, 0]
+    assert [float(line.split()[2]) for line in known[3:13]] == pytest.approx(real, rel=1e-3)
+    run("explain", place / "series", file, "--at", 500, "-o", tmp_path / "at.html")
+    page = (tmp_path / "at.html").read_text()
+    assert "<h1>a.csv, after row 500</h1>" in page
+    assert "10 steps of left and right, each step from the forecast so far" in page
     for kind in ("html", "svg", "png", "json", "csv"):
         run("explain", place / "series", file, "-o", tmp_path / f"x.{kind}")
         assert (tmp_path / f"x.{kind}").stat().st_size > 500
@@ -358,6 +376,17 @@ def test_recordings_that_were_tested_on_are_compared(place, tmp_path):
     assert run("compare", tmp_path / "whole", tmp_path / "half").stderr == ""
     run("train", "series", a, "-o", tmp_path / "own", *options)
     assert DIFFERENT in run("compare", tmp_path / "whole", tmp_path / "own").stderr
+    shown = run("compare", tmp_path / "own", tmp_path / "whole").stdout
+    assert "settings that differ" not in shown
+    others = ["--split", "time", "--gaps", "ignore", "--fill", "linear", "--epochs", 1]
+    result = run("train", "series", a, "-o", tmp_path / "time", *options, *others)
+    assert "training: 1 epoch at most, " in result.stdout
+    shown = run("compare", tmp_path / "own", tmp_path / "time").stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("settings that differ: "))
+    for part in ("split: random and time", "fill: None and linear", "gaps: split and ignore", "epochs: 2 and 1"):
+        assert part in line
+    assert "decimal" not in line
+    assert "drop" not in line
     run("train", "series", a, "--seed", 1, "-o", tmp_path / "seed", *options)
     assert DIFFERENT in run("compare", tmp_path / "own", tmp_path / "seed").stderr
 

@@ -315,7 +315,7 @@ def test_a_forecast_alone(series, tmp_path):
     assert fragment.of("script") == []
     assert "rig.csv, the last 40 rows" in page.text
     *names, last = explanation.channels
-    assert f"{len(explanation)} steps of {', '.join(names)} and {last}" in bare.text
+    assert f"{len(explanation)} steps of {', '.join(names)} and {last}, each step from the " in bare.words
     raw = replace(explanation, scale=None, shift=None)
     assert "coefficient, in the units of the data" in Page(raw._repr_html_()).words
     assert explanation._repr_svg_().lstrip().startswith("<?xml")
@@ -429,6 +429,29 @@ def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
     assert tile["value"] == "500"
     assert tile["note"] == "witness to network, with 90\u00a0% confidence; the others below"
     assert tiles(series)[-1]["name"] == "Trust bound"
+
+
+@pytest.mark.parametrize(
+    ("deep", "game", "note"),
+    [
+        (0.49, 0.3646, "25.6\u00a0% below DEEP's 0.490"),
+        (0.4, 0.5, "25.0\u00a0% above DEEP's 0.400"),
+        (0.4, 0.4, "as DEEP's 0.400"),
+        (0.0, 0.5, "DEEP 0"),
+    ],
+)
+def test_a_tile_says_how_it_compares_with_deep(series, deep, game, note):
+    content = copy.deepcopy(series)
+    key = content["measures"][0]["key"]
+    content["models"]["DEEP"]["scores"][key], content["models"]["GAME"]["scores"][key] = deep, game
+    assert tiles(content)[0]["note"] == note
+
+
+def test_pages_of_forecasts_say_what_their_colors_mean(series, tmp_path):
+    SeriesExplanation.from_dict(series["explanations"][0]["explanation"]).to_html(tmp_path / "one.html")
+    for page in (page_of(series_report.write, series, tmp_path), Page((tmp_path / "one.html").read_text("utf-8"))):
+        assert "Where the colors do not change from column to column, one law holds." in page.words
+        assert "Everything is in this one file. It loads nothing from the internet." in page.words
 
 
 def test_the_verdict_and_the_baseline_are_told(series, tmp_path):

@@ -1,3 +1,4 @@
+import csv
 import json
 from dataclasses import replace
 from textwrap import dedent
@@ -38,9 +39,9 @@ def test_it_prints_as_a_table(explanation):
     assert str(explanation) == dedent(
         """\
         Channel 'left' and the law that it follows; `table(name)` shows the other channels:
-        step  forecast   sd  witness  offset  left[t]  $<b>right$[t]  left[t-1]  $<b>right$[t-1]
-           1         1  0.5        1     0.5        1              0      -0.25                0
-           2         3  0.2      3.3     0.5     0.75            0.1      -0.25                0
+        step  forecast  one-step sd  witness  offset  left[t]  $<b>right$[t]  left[t-1]  $<b>right$[t-1]
+           1         1          0.5        1     0.5        1              0      -0.25                0
+           2         3          0.2      3.3     0.5     0.75            0.1      -0.25                0
         deviation from the law, rms over the steps (and relative to how much the forecast moves):
           left 0.212 (21%), $<b>right$ 0.283 (28%)
         variation 2.35: mean change of all parameters from step to step
@@ -51,7 +52,7 @@ def test_it_prints_as_a_table(explanation):
 
 def test_the_weaker_parameters_are_left_out_of_wide_tables(explanation):
     lines = explanation.table(columns=3).splitlines()
-    assert lines[0].split()[4:] == ["offset", "left[t]", "left[t-1]"]
+    assert lines[0].split()[5:] == ["offset", "left[t]", "left[t-1]"]
     assert lines[-1] == "... and 2 weaker parameters; `table(columns=None)` shows all"
 
 
@@ -109,10 +110,39 @@ def test_json_holds_everything(explanation, tmp_path):
 def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     explanation.to_csv(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[0].startswith("step,channel,forecast,sd,witness,deviation,bound,spectral radius,offset,left[t]")
-    assert lines[1] == "1,left,1.0,0.5,1.0,0.0,,0.5,0.5,1.0,0.0,-0.25,0.0"
+    assert lines[0].startswith(
+        "step,channel,forecast,real,one-step sd,witness,deviation,bound,spectral radius,offset,l"
+    )
+    assert lines[1] == "1,left,1.0,,0.5,1.0,0.0,,0.5,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
-    assert lines[4].startswith("2,$<b>right$,4.0,3.0,3.6,0.3999")
+    assert lines[4].startswith("2,$<b>right$,4.0,,3.0,3.6,0.3999")
+
+
+def test_what_really_came_stands_beside_the_forecast(explanation, tmp_path):
+    known = replace(explanation, actual=np.array([[1.5, 2.5], [3.5, 4.5]]), forced=True)
+    head, first, second = (line.split() for line in known.table().splitlines())
+    assert head[:6] == ["step", "forecast", "real", "one-step", "sd", "witness"]
+    assert first[:5] == ["1", "1", "1.5", "0.5", "1"]
+    assert second[2] == "3.5"
+    known.to_csv(tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    assert [float(row["real"]) for row in rows] == [1.5, 2.5, 3.5, 4.5]
+    assert [float(row["one-step sd"]) for row in rows] == [0.5, 1, 0.2, 3]
+
+
+@pytest.mark.parametrize("forced", [True, False, None])
+def test_the_deviation_of_one_step_is_drawn_only_along_real_values(explanation, forced, tmp_path):
+    own = replace(explanation, actual=explanation.mean, forced=forced)
+    own.to_html(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert ('<polygon class="sd"' in page) == bool(forced)
+    assert ("± one standard deviation of one step" in page) == bool(forced)
+    labels = [text.get_text() for text in own.plot().legends[0].get_texts()]
+    assert ("± one-step sd" in labels) == bool(forced)
+    words = {True: "each step from the real values before it", False: "each step from the forecast so far", None: ""}
+    assert own.along() == words[forced]
+    assert words[forced] in page
+    assert Explanation.from_dict(json.loads(json.dumps(own.to_dict()))).forced is forced
 
 
 def test_channels_go_by_name_or_place(explanation):

@@ -81,7 +81,21 @@ def test_of_one_sequence_nothing_is_held_out(model):
     fitted, rig = model
     law = fitted.law_of(recordings(rig.values[0][: CONTEXT + HORIZON], rig.channels))
     assert law.shares() == (None, None)
-    assert "held-out variance explained not known" in law.sentence()
+    assert law.sentence().endswith("of the whole recording: not known by this law, not known by local laws")
+
+
+@pytest.mark.parametrize(("whole", "local", "enough"), [(0.9, 0.7, True), (0.7, 0.7, True), (0.7, 0.9, False)])
+def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, whole, local, enough):
+    fitted, rig = model
+    law = replace(fitted.law_of(rig), explained=np.full(2, whole), local=np.full(2, local))
+    shares = f"one-step predictions of the whole recording: {whole:.0%} by this law, {local:.0%} by local laws"
+    words = "one law for the whole recording is enough: so few steps do not determine local coefficients"
+    assert shares in law.sentence()
+    assert law.sentence().endswith(f"; {words}") == enough
+    explanation = replace(fitted.explain(rig.values[0][:CONTEXT]), overall=law)
+    explanation.to_html(tmp_path / "x.html")
+    for text in (str(explanation), (tmp_path / "x.html").read_text()):
+        assert (words[1:] in text) == enough
 
 
 def test_it_stands_beside_the_local_laws(model, tmp_path):
@@ -97,6 +111,6 @@ def test_it_stands_beside_the_local_laws(model, tmp_path):
     explanation.to_html(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
     assert page.count("Law of the recording as a whole") == 2
-    assert "held-out variance explained by the law of the whole" in page
+    assert "held-out variance explained over one-step predictions of the whole recording: by this law" in page
     fitted.explain(rig.values[0][:CONTEXT]).to_html(tmp_path / "y.html")
     assert "Law of the recording as a whole" not in (tmp_path / "y.html").read_text()

@@ -1,4 +1,4 @@
-"""Runs on recordings: what a linear law does, and what is said before the numbers."""
+"""Runs on recordings: what is said before the numbers."""
 
 import numpy as np
 import pytest
@@ -8,51 +8,7 @@ from pellucid import runs
 from pellucid.cli import app
 from pellucid.cli.output import table_of
 from pellucid.series import Forecaster, recordings
-from pellucid.series.runs import MEASURES, baseline, compared, train
-
-
-def test_the_linear_law_forecasts_a_linear_recording():
-    generator = np.random.default_rng(0)
-    table = np.zeros((3000, 2))
-    for t in range(2, 3000):
-        table[t] = 0.5 * table[t - 1] - 0.3 * table[t - 2, ::-1] + generator.normal(size=2) * [0.1, 0.1]
-    found = baseline(recordings(table[:2000]), recordings(table[2000:]), 4, 1)
-    # What is left is the noise.
-    noise = 0.1 / table[2000:].std()
-    assert found["scores"]["relative_error"] == pytest.approx(noise, rel=0.05)
-    assert found["scores"]["error"] == pytest.approx(0.1, rel=0.05)
-    far = baseline(recordings(table[:2000]), recordings(table[2000:]), 4, 30)
-    assert found["scores"]["relative_error"] < far["scores"]["relative_error"] < 1.05
-    # One step ahead it is as good, however far the horizon.
-    assert far["scores"]["relative_error_one_step"] == pytest.approx(noise, rel=0.05)
-    assert found["scores"]["relative_error_one_step"] == pytest.approx(found["scores"]["relative_error"])
-
-
-@pytest.mark.parametrize(
-    ("deep", "game", "words"),
-    [
-        ((0.8, 0.6), (0.81, 0.6), None),
-        ((0.9, 0.7), (0.92, 0.72), "Use the linear law: one for everything forecasts better than the networks."),
-        ((0.8, 0.75), (0.8, 0.76), "Use the linear law"),  # one step ahead counts too
-        ((0.8, 0.6), (0.9, 0.72), "GAME forecasts worse than one linear law for everything; use the linear law or"),
-        ((0.879, 0.701), (0.881, 0.7), "One linear law for everything forecasts as well as the networks"),
-        ((0.9, 0.7), None, "Use the linear law"),
-    ],
-)
-def test_networks_are_held_against_the_linear_law(deep, game, words):
-    scores = {
-        name: {"relative_error": pair[0], "relative_error_one_step": pair[1]}
-        for name, pair in (("DEEP", deep), ("GAME", game))
-        if pair is not None
-    }
-    found = compared(scores, {"relative_error": 0.88, "relative_error_one_step": 0.7})
-    if words is None:
-        assert found == []
-        return
-    (sentence,) = found
-    assert sentence.startswith(words)
-    assert "linear law 0.88 (0.7)" in sentence
-    assert f"DEEP {deep[0]:.3g} ({deep[1]:.3g})" in sentence
+from pellucid.series.runs import MEASURES, train
 
 
 def test_what_laws_explain_where_they_were_not_fitted_comes_before_how_close_they_are():
@@ -82,6 +38,13 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert laws.startswith(f"laws: order {summary['settings']['order']}, radius {summary['settings']['radius']}, ")
     assert network == "network: begins as one linear law of the last 25 values (as you say)"
     assert summary["choices"] == [laws, network]
+    assert summary["baseline"]["about"].startswith("one linear law of the last 25 values for everything, ")
+    assert any(text.startswith("So few validation sequences (") for text in summary["verdict"])
+    # Rows are those of the recording, as --at counts them.
+    for item in summary["explanations"]:
+        label, _, row = item["place"].rpartition(", after row ")
+        assert label == "the array"
+        np.testing.assert_array_equal(item["explanation"]["context"], table[int(row) - 30 : int(row)])
     assert summary["models"]["DEEP"]["scores"]["relative_error"] < 0.5
     assert max(model["scores"]["explained_left_out"] for model in summary["models"].values()) < 0.05
     nothing = "the laws explain nothing at steps they were not fitted to"
@@ -117,3 +80,16 @@ def test_what_is_said_before_the_numbers(deep, game, tested, words):
     assert len(found) == len(words)
     assert all(word in sentence for word, sentence in zip(words, found, strict=True))
     assert runs.verdict(models, tested=tested, deviation="deviation", more=["first"])[0] == "first"
+
+
+def test_a_good_step_is_not_called_no_better_than_the_mean():
+    def told(near):
+        scores = {"relative_error": 1.02, "relative_error_one_step": near, "deviation": 0.1}
+        return runs.verdict({"DEEP": {"scores": scores}}, tested=100, deviation="deviation")
+
+    (sentence,) = told(0.27)
+    assert sentence.startswith("Over the whole horizon next to nothing can be forecast (relative error 1.02; ")
+    assert "One step ahead it can (relative error 0.27)" in sentence
+    assert "Train longer" not in sentence
+    (sentence,) = told(0.97)
+    assert sentence.startswith("The network is hardly better than always predicting the mean (relative error 1.02)")

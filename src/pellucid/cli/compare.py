@@ -64,13 +64,24 @@ def compare(
     say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
     for sentence in runs.unexplained(models):
         say(f"note: {sentence}")
+    own, others = (_settings(folder, summary) for folder, summary in ((first, a), (second, b)))
     different = [
-        f"{name}: {a['settings'].get(name)} and {b['settings'].get(name)}"
-        for name in a["settings"]
-        if a["settings"].get(name) != b["settings"].get(name)
+        f"{name}: {own[name]} and {others.get(name)}" for name in own if name not in others or own[name] != others[name]
     ]
     if different:
         say("\nsettings that differ: " + "; ".join(different))
+
+
+def _settings(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
+    """Of the models, of the split, and of the way in which recordings were read."""
+    split = {"split": summary["data"]["split"]} if summary["data"].get("split") else {}
+    if summary["kind"] != "series":
+        return {**summary["settings"], **split}
+    reading = Reading.of(folder, None, None, None)
+    # By the names of the options; from JSON there are lists.
+    kept = {**reading._asdict(), "drop": list(reading.drop)}
+    kept["recordings-by"] = kept.pop("by")
+    return {**summary["settings"], **split, **kept}
 
 
 def _played(summary: dict[str, Any]) -> str:

@@ -125,6 +125,8 @@ def _place(rows: Sequence[int], called: Mapping[int, str]) -> str:
 
 
 def _one(found: Any, out: Sequence[Path] | None, target: str | None, place: str | None) -> None:
+    if not out and hasattr(found, "along"):  # of a recording: where the forecast starts, and from what
+        say(f"{place}; {found.along()}")
     if not out:
         say(_text(found, target))
     for path in out or []:

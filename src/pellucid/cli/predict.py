@@ -140,8 +140,8 @@ def _short(values: Any) -> list[Any]:
 
 
 def _forecast(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:
-    """A row per step and channel after the end of every recording."""
-    yield ["recording", "step", "channel", "forecast", "sd"]
+    """A row per step and channel after the end of every recording; the deviation is of one step given those before."""
+    yield ["recording", "step", "channel", "forecast", "one-step sd"]
     for i in source.ends():
         values, name = source.values[i], source.origins[i].label
         forecast = model.forecast(values)

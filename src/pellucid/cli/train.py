@@ -16,6 +16,7 @@ import typer
 from pellucid.cli._reading import Gaps, Reading, TrainFill, TrainGap, decisions, require_others
 from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
+from pellucid.report.numbers import counted
 from pellucid.tables import number_of
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def molecules(
 ) -> None:  # fmt: skip
     """Learn properties of molecules from a table, and explain each prediction by a small tree of substructures."""
     weights = _weights(weight, game is Game.NONE, game is Game.UNIFORM)
+    _require_place(out, resume)
     from pellucid.molecules import PropertyModel, files, runs
     from pellucid.tables import read_table, row_names
 
@@ -269,6 +271,7 @@ def series(
 ) -> None:  # fmt: skip
     """Learn to forecast recordings of several channels, and explain each forecast by an autoregressive law."""
     weights = _weights(weight, game is SeriesGame.NONE)
+    _require_place(out, resume)
     from pellucid.series import Forecaster, runs, splitting
 
     reading = Reading(decimal, header, pattern, names_in(drop) or (), by, pivot, fill, gaps)
@@ -315,6 +318,13 @@ def series(
     _tell(summary, out)
 
 
+def _require_place(out: Path, resume: bool) -> None:
+    """Before anything is read, which may take long."""
+    from pellucid.runs import require_place
+
+    require_place(out, resume=resume)
+
+
 def _told(source: Recordings) -> str:
     rows = sum(len(table) for table in source.values)
     files = "1 recording" if len(source) == 1 else f"{len(source):,} recordings"
@@ -345,8 +355,8 @@ def _plan(model: Any, parts: dict[str, int], what: str) -> str:
     sizes = ", ".join(f"{count:,} to {_USES[name]}" for name, count in parts.items())
     most = " at most" if what == "rows" else ""  # recordings are learned until the validation loss rises
     return (
-        f"{what}: {sizes}\ntraining: {model.epochs} epochs{most}, width {model.width}, batch size {model.batch_size}, "
-        f"learning rate {model.learning_rate:g}"
+        f"{what}: {sizes}\ntraining: {counted(model.epochs, 'epoch')}{most}, width {model.width}, batch size "
+        f"{model.batch_size}, learning rate {model.learning_rate:g}"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from pellucid.report.charts import histogram, trade_off
-from pellucid.report.numbers import change, counted, number, percent
+from pellucid.report.numbers import NOTHING, change, counted, number, percent
 
 # Of fewer explanations none is called the least or the most trustworthy.
 _FEW = 8
@@ -96,7 +96,7 @@ def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     for row in rows[:1] + apart[:1]:
         values = row["values"]
         if last and values.get(last[0]) is not None:
-            note = f"DEEP {number(values['DEEP'])} ({row['change']})" if row["change"] else "DEEP"
+            note = _beside(row["change"], number(values["DEEP"])) if row["change"] else "DEEP"
             result.append({"name": row["title"], "value": number(values[last[0]]), "note": note})
     content = summary.get("trust") or {}
     bounds = (content.get("bound") or {}).get(last[0], []) if last else []
@@ -190,6 +190,13 @@ def trust_sentence(
     held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
     missing = f"; not known for {', '.join(rest)}" if rest else ""
     return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held}){missing}."
+
+
+def _beside(change: str, deep: str) -> str:
+    """A change from DEEP in words: "25.6 % below DEEP's 0.490"."""
+    if change[0] in "+\u2212":
+        return f"{change[1:]} {'above' if change[0] == '+' else 'below'} DEEP's {deep}"
+    return f"DEEP {deep}" if change == NOTHING else f"as DEEP's {deep}"
 
 
 def _afforded(costs: Mapping[str, Any]) -> bool:

@@ -26,6 +26,9 @@ moving less."""
 # tried then.
 _PER_COEFFICIENT, _TINY = 1.5, 0.1
 _BEARING = (0.1, 0.3, 1.0, 3.0, 10.0)
+_FIRM = _TINY * (1 - 1e-9)
+# Coefficients of saturated laws that are tried, at most: more would cost more than they explain.
+_MOST = 64
 # More lags, wider windows or a larger ridge must explain so much more of the variance to be worth it.
 _HARDLY = 0.05
 # Sequences that candidates are judged on.
@@ -45,8 +48,8 @@ class Laws(NamedTuple):
     """Held-out variance explained, of what a linear law says along real values and along its forecasts; None where
     nothing was left to choose."""
 
-    def described(self, horizon: int, channels: int) -> str:
-        """What was chosen and why, in a sentence."""
+    def described(self, horizon: int, channels: int, chosen: Sequence[str] = ("order", "radius", "ridge")) -> str:
+        """What was chosen and why, in a sentence; what is not among the names in `chosen` was decided by the user."""
         widest = members(self.radius, horizon)
         least = min(self.radius + 1, horizon)
         steps = f"{widest}" if least == widest else f"{least} to {widest}"
@@ -55,8 +58,12 @@ class Laws(NamedTuple):
             if self.explained is None
             else f"; they explain {self.explained:.0%} of a linear law's forecasts at steps left out"
         )
+        decided = [name for name in ("order", "radius", "ridge") if name not in chosen]
+        how = "chosen by leave-one-out"
+        if decided:
+            how = f"{' and '.join(chosen)} {how}, {' and '.join(decided)} as you say"
         return (
-            f"laws: order {self.order}, radius {self.radius}, ridge {self.ridge:g} (chosen by leave-one-out): "
+            f"laws: order {self.order}, radius {self.radius}, ridge {self.ridge:g} ({how}): "
             f"{self.order * channels + 1} coefficients per channel on {steps} steps{share}"
         )
 
@@ -73,7 +80,7 @@ def saturated(order: int, radius: int, horizon: int, channels: int) -> bool:
 
 def require_room(order: int, radius: int, ridge: float, horizon: int, channels: int) -> None:
     """Refuse laws that would follow anything; the ridge is in units of each channel's variance."""
-    if ridge < _TINY * (1 - 1e-9) and saturated(order, radius, horizon, channels):
+    if ridge < _FIRM and saturated(order, radius, horizon, channels):
         count = order * channels + 1
         raise InputError(
             f"A law must have fewer coefficients than steps to fit: {_PER_COEFFICIENT:g} steps for each. Got "
@@ -130,7 +137,8 @@ def choose(
 
     each channel by itself, then the mean, minus a tenth of the share of unstable laws. Of all orders and radii within
     0.05 of the best the smallest order is taken, then the smallest radius, and likewise the smallest ridge. Orders with
-    too many coefficients for the horizon are not tried; the first always is.
+    too many coefficients for every radius are tried only where that is so of all above the first: at the widest, with
+    ridges that bear a part of them.
 
     Parameters
     ----------
@@ -142,12 +150,15 @@ def choose(
     orders = [o for o in ORDERS if o <= context] if order is None else [order]
     radii = _radii(horizon) if radius is None else [radius]
     best: dict[tuple[int, int], dict[float, _Score]] = {}
+    room = {o: [r for r in radii if not saturated(o, r, horizon, channels)] for o in orders}
+    # Of many channels no order above the first has room. Then all are tried with the same ridges, so that an order is
+    # not preferred for its ridge.
+    crowded = len(orders) > 1 and not any(room[o] for o in orders[1:]) and (ridge is None or ridge >= _FIRM)
     for o in orders:
-        roomy = [r for r in radii if not saturated(o, r, horizon, channels)]
-        if not roomy and o > min(orders):
+        if not room[o] and o > orders[0] and not (crowded and o * channels < _MOST):
             continue
-        for r in roomy or radii[-1:]:
-            usual = _BEARING if saturated(o, r, horizon, channels) else RIDGES
+        for r in room[o] or radii[-1:]:
+            usual = _BEARING if saturated(o, r, horizon, channels) else (*RIDGES, *_BEARING[1:]) if crowded else RIDGES
             ridges = usual if ridge is None else (ridge,)
             best[o, r] = dict(zip(ridges, _scores(law, z, horizon, o, r, ridges), strict=True))
     tops = {pair: max(score.worth for score in scores.values()) for pair, scores in best.items()}

@@ -51,7 +51,7 @@ class Explanation:
     mean: np.ndarray = field(repr=False)
     """(H, c) the predictor's forecast."""
     covariance: np.ndarray = field(repr=False)
-    """(H, c, c) of each step, given the means before it."""
+    """(H, c, c) of each step given the values before it, real or forecast: that of one step, never accumulated."""
     parameters: np.ndarray = field(repr=False)
     """(H, 1 + order c, c): theta_0, then theta_1 for the present value of every channel, theta_2 for the one before."""
     witnessed: np.ndarray = field(repr=False)
@@ -76,6 +76,9 @@ class Explanation:
     explained: np.ndarray | None = field(default=None, repr=False)
     """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
     steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    forced: bool | None = None
+    """Whether each step was predicted from the real values before it instead of the forecast so far; None if not known.
+    """
     overall: RecordingLaw | None = field(default=None, repr=False)
     """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
 
@@ -172,16 +175,18 @@ class Explanation:
         count = len(strength) if columns is None else min(columns, len(strength))
         shown = np.sort(np.argsort(-strength, kind="stable")[:count])
         sd = np.sqrt(self.covariance[:, k, k])
-        head = ["step", "forecast", "sd", "witness", *(self.names[i] for i in shown)]
+        real = {} if self.actual is None else {"real": self.actual[:, k]}
+        told = {"forecast": self.mean[:, k], **real, "one-step sd": sd, "witness": self.witnessed[:, k]}
+        head = ["step", *told, *(self.names[i] for i in shown)]
         rows = [
-            [str(h + 1), *(f"{v:.4g}" for v in (self.mean[h, k], sd[h], self.witnessed[h, k])),
+            [str(h + 1), *(f"{values[h]:.4g}" for values in told.values()),
              *(f"{v:.3g}" for v in self.parameters[h, shown, k])]
             for h in range(len(self))
         ]  # fmt: skip
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
         if self.overall is not None:
-            whole = ["all", "", "", "", *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
+            whole = ["all", *[""] * len(told), *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
             lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
             lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
@@ -194,6 +199,12 @@ class Explanation:
     def __str__(self) -> str:
         others = "" if len(self.channels) == 1 else "; `table(name)` shows the other channels"
         return f"Channel {self.channels[0]!r} and the law that it follows{others}:\n{self.table()}\n{self.summary()}"
+
+    def along(self) -> str:
+        """What the steps are predicted from, in words; empty if not known."""
+        if self.forced is None:
+            return ""
+        return "each step from the real values before it" if self.forced else "each step from the forecast so far"
 
     def summary(self) -> str:
         """How closely the forecast follows its laws, channel by channel, and how much these change."""
@@ -255,6 +266,7 @@ class Explanation:
             "level": self.level,
             "calibrated": self.calibrated,
             "why_not": self.why_not,
+            "forced": self.forced,
             "overall": None if self.overall is None else self.overall.to_dict(),
             "deviation": self.deviation.tolist(),
             "variation": self.variation.tolist(),
@@ -274,6 +286,7 @@ class Explanation:
             level=content.get("level", LEVEL),
             calibrated=content.get("calibrated", 0),
             why_not=content.get("why_not"),
+            forced=content.get("forced"),
             overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
             **arrays,
         )
@@ -283,7 +296,9 @@ class Explanation:
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n")
 
     def to_csv(self, path: str | Path) -> None:
-        """A row per step and channel: forecast, standard deviation, witness, deviation, bound and parameters."""
+        """A row per step and channel: forecast, what really came (blank if not known), standard deviation of one step,
+        witness, deviation, bound and parameters.
+        """
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(self.rows())
         Path(path).write_text(text.getvalue())
@@ -291,14 +306,17 @@ class Explanation:
     def rows(self) -> Iterator[list[Any]]:
         """The same as a line of names and the rows."""
         radii = self.spectral_radius.tolist()
-        yield ["step", "channel", "forecast", "sd", "witness", "deviation", "bound", "spectral radius", *self.names]
+        told = ["forecast", "real", "one-step sd", "witness", "deviation", "bound", "spectral radius"]
+        yield ["step", "channel", *told, *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
-                numbers = [self.mean[h, k], self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
+                numbers = [self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
+                real = "" if self.actual is None else float(self.actual[h, k])
                 bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
                 parameters = self.parameters[h, :, k].tolist()
-                yield [h + 1, name, *(float(v) for v in numbers), bound, radii[h], *parameters]
+                forecast = float(self.mean[h, k])
+                yield [h + 1, name, forecast, real, *(float(v) for v in numbers), bound, radii[h], *parameters]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.

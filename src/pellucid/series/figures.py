@@ -81,9 +81,9 @@ def _draw_forecasts(axis: Axes, explanations: Mapping[str, Explanation], k: int)
         color = _COLORS[i % len(_COLORS)]
         mean = explanation.mean[:, k]
         axis.plot(steps, mean, color=color, lw=1.6, label="forecast" if alone else _plain(name))
-        if alone:
+        if alone and explanation.forced:  # along a forecast errors add up, and this is of one step
             sd = np.sqrt(explanation.covariance[:, k, k])
-            axis.fill_between(steps, mean - sd, mean + sd, color=color, alpha=0.15, lw=0, label="± one sd")
+            axis.fill_between(steps, mean - sd, mean + sd, color=color, alpha=0.15, lw=0, label="± one-step sd")
         label = "witness" if alone else f"{_plain(name)}: witness"
         axis.plot(steps, explanation.witnessed[:, k], color=color, lw=1, ls=":", marker=".", ms=4, label=label)
     axis.axvline(0.5, color="0.8", lw=0.8)

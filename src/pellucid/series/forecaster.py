@@ -265,10 +265,11 @@ class Forecaster:
         rows = np.concatenate(source.values)
         model.scaling_ = Scaling.of(rows)
         law, laws = model._settle(source, model.scaling_.standardize(rows))
-        sentences = [laws.described(self.horizon, len(source.channels))] if laws.explained is not None else []
+        chosen = [name for name in ("order", "radius", "ridge") if getattr(self, name) is None]
+        sentences = [laws.described(self.horizon, len(source.channels), chosen)] if chosen else []
         if law is not None:
-            chosen = "chosen by cross-validation" if self.linear is None else "as you say"
-            sentences.append(f"network: begins as one linear law of the last {law.lags} values ({chosen})")
+            how = "chosen by cross-validation" if self.linear is None else "as you say"
+            sentences.append(f"network: begins as one linear law of the {law.reach} ({how})")
         return replace(self, **model._choices()), sentences
 
     def _settle(self, learned: Recordings, z: Tensor) -> tuple[LinearLaw | None, Laws]:
@@ -400,6 +401,7 @@ class Forecaster:
             witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
             fit=self._witnessing.fit(trace.witnesses),
             actual=actual,
+            forced=forced,
             level=check_level(level),
             bound=bound,
             calibrated=calibrated,

@@ -42,6 +42,11 @@ class LinearLaw:
     covariance: np.ndarray = field(repr=False)
     """(c, c)."""
 
+    @property
+    def reach(self) -> str:
+        """The past values that it reads, in words."""
+        return "last value" if self.lags == 1 else f"last {self.lags} values"
+
     def forecast(self, context: np.ndarray, horizon: int) -> np.ndarray:
         """(S, horizon, c): rolled out after contexts (S, t, c), t >= lags."""
         seen, path = _lags(context, self.lags), []

@@ -47,10 +47,19 @@ class RecordingLaw:
     def sentence(self) -> str:
         """How far this law and the local ones account for what the network does."""
         whole, local = ("not known" if share is None else f"{share:.0%}" for share in self.shares())
-        return (
-            f"one law for the whole recording ({self.positions} one-step predictions); held-out variance explained "
-            f"{whole}, by local laws {local}"
+        text = (
+            f"one law for the whole recording; held-out variance explained over {self.positions} one-step predictions "
+            f"of the whole recording: {whole} by this law, {local} by local laws"
         )
+        enough = self.enough()
+        return f"{text}; {enough}" if enough else text
+
+    def enough(self) -> str | None:
+        """Say so where local laws explain no more than this one."""
+        whole, local = self.shares()
+        if whole is None or local is None or whole < local:
+            return None
+        return "one law for the whole recording is enough: so few steps do not determine local coefficients"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for JSON, where nothing is NaN."""

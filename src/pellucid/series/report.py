@@ -115,7 +115,8 @@ def fragment(explanation: Explanation) -> Markup:
 def _about(explanation: Explanation) -> str:
     *names, last = explanation.channels
     text = f"{', '.join(names)} and {last}" if names else last
-    return f"{counted(len(explanation), 'step')} of {text}"
+    along = explanation.along()
+    return f"{counted(len(explanation), 'step')} of {text}" + (f", {along}" if along else "")
 
 
 def _shown(explanation: Explanation) -> range:
@@ -134,14 +135,16 @@ def _view(explanation: Explanation) -> dict[str, Any]:
         # What the laws are worth comes before how close they are.
         "worth": [f"{line[0].upper()}{line[1:]}." for line in _worth(explanation) if line],
         "legend": [("context", "context"), *([("came", "what came")] if actual else []), ("forecast", "forecast"),
-                   ("sd", "± one standard deviation"), ("witness", "witness")],
+                   *([("sd", "± one standard deviation of one step")] if explanation.forced else []),
+                   ("witness", "witness")],
         "channels": [_channel(explanation, k) for k in shown],
         "more": len(explanation.channels) - len(shown),
     }  # fmt: skip
 
 
-def _worth(explanation: Explanation) -> tuple[str, str]:
-    return explanation.held_out(), explanation.stability()
+def _worth(explanation: Explanation) -> list[str]:
+    enough = None if explanation.overall is None else explanation.overall.enough()
+    return [explanation.held_out(), *([enough] if enough else []), explanation.stability()]
 
 
 def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
@@ -152,6 +155,7 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
         traces.append(Trace("came", 1, explanation.actual[:, k].tolist()))
     traces += [Trace("forecast", 1, mean.tolist()), Trace("witness", 1, witnessed.tolist())]
     sd = np.sqrt(explanation.covariance[:, k, k])
+    band = ((mean - sd).tolist(), (mean + sd).tolist())
     theta = explanation.standardized[:, :, k].T
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
@@ -162,9 +166,8 @@ def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
         "deviation": number(gap),
         "relative": percent(gap / move) if move > 0 else None,
         "bound": number(float(bound)) if np.isfinite(bound) else None,
-        "lines": lines(
-            traces, ((mean - sd).tolist(), (mean + sd).tolist()), f"Forecast of {name} over {len(mean)} steps"
-        ),
+        # Along a forecast errors add up: a band of one step would look like that of the forecast.
+        "lines": lines(traces, band if explanation.forced else None, f"Forecast of {name} over {len(mean)} steps"),
         "heat": heat_map(
             theta[rows], [explanation.names[i] for i in rows], limit, f"Coefficients of the law of {name}"
         ),

@@ -11,21 +11,15 @@ import numpy as np
 from pellucid import runs
 from pellucid.report.numbers import counted
 from pellucid.runs import measure
+from pellucid.series.baseline import Baseline, compared, sequence_errors
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.laws import CURE, NOTHING
-from pellucid.series.linear_law import Moments
 from pellucid.series.recordings import Recordings
-from pellucid.series.scaling import Scaling
 from pellucid.series.splitting import Kind, described, recommendation, split
 from pellucid.trust import LEVEL, check_level
 
 # Forecasts of a report at either end, and between.
 _SHOWN = 12
-# Errors within this share of each other are level.
-_AS_GOOD = 0.005
-_ERRORS = ("relative_error", "relative_error_one_step")
-# Rows that the linear law is fitted to, at most.
-_ROWS = 200_000
 
 MEASURES = [
     measure("relative_error", "relative error", "lower",
@@ -100,9 +94,7 @@ def train(
         say=say,
     )
     say("measuring on the test recordings")
-    linear, watched = (
-        baseline(parts["train"], parts[name], model.context, model.horizon) for name in ("test", "validation")
-    )
+    linear = Baseline.of(parts["train"], model.context, model.horizon, lags=model.linear or 0)
     rows = {name: sum(len(table) for table in part.values) for name, part in parts.items()}
     summary = runs.summary_of(
         "series",
@@ -110,7 +102,8 @@ def train(
         seed=model.seed,
         data={
             "source": title,
-            "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; numbers are rows",
+            "description": f"{counted(len(source), 'recording')} of {', '.join(source.channels)}; "
+            "counts below are rows",
             "parts": rows,
             "test_digest": runs.digest(
                 repr(table.shape).encode() + table.astype(np.float64).tobytes() for table in parts["test"].values
@@ -123,8 +116,8 @@ def train(
         settings=found.shown.settings(),
         choices=choices,
         channels=list(source.channels),
-        **_measured(found, parts, level, watched),
-        baseline=linear,
+        **_measured(found, parts, level, linear),
+        baseline=linear.measured(parts["test"], model.context, model.horizon),
         trade_off=runs.trade_off(
             found.trials,
             tolerance,
@@ -139,59 +132,6 @@ def train(
     return summary
 
 
-def baseline(train: Recordings, test: Recordings, context: int, horizon: int) -> dict[str, Any]:
-    """One linear law for everything, which reads the whole context: what a network should beat.
-
-    Fitted by least squares to the training data, standardized, and rolled out over the test sequences as forecasts are.
-    """
-    scaling = Scaling.of(np.concatenate(train.values))
-    tables = [(table - scaling.shift) / scaling.scale for table in train.values]
-    # A little ridge: lags of one channel are nearly the same.
-    law = Moments.of(tables, context, most=_ROWS).law(context, 1e-3)
-    z = (test.sequences(context + horizon) - scaling.shift) / scaling.scale
-    errors = law.errors(z, horizon)
-    missed = (law.forecast(z[:, :context], horizon) - z[:, context:]) * scaling.scale
-    return {
-        "title": "linear",
-        "about": f"one linear law of the last {context} values for everything, fitted by least squares",
-        "scores": {
-            "relative_error": errors.rolled_out,
-            "relative_error_one_step": errors.one_step,
-            "error": float(np.sqrt(np.square(missed).mean())),
-        },
-    }
-
-
-def compared(models: Mapping[str, Any], linear: Mapping[str, Any]) -> list[str]:
-    """Say so where no network is needed.
-
-    Parameters
-    ----------
-    models, linear : the scores of the networks and of the linear law on the validation data.
-    """
-    errors = {name: [scores[key] for key in _ERRORS] for name, scores in {**models, "linear": linear}.items()}
-    simple = errors.pop("linear")
-    told = ", ".join(f"{name} {far:.3g} ({near:.3g})" for name, (far, near) in errors.items())
-    numbers = (
-        f"Relative error on the validation data over the horizon (and one step ahead): linear law {simple[0]:.3g} "
-        f"({simple[1]:.3g}), {told}"
-    )
-    ratios = {name: [own / law for own, law in zip(pair, simple, strict=True)] for name, pair in errors.items()}
-    worse = [name for name, pair in ratios.items() if max(pair) > 1 + _AS_GOOD]
-    if len(worse) == len(ratios):
-        return [f"Use the linear law: one for everything forecasts better than the networks. {numbers}."]
-    if worse:
-        return [
-            f"{worse[0]} forecasts worse than one linear law for everything; use the linear law or DEEP where only "
-            f"the forecast matters, or a smaller weight. {numbers}."
-        ]
-    if min(min(pair) for pair in ratios.values()) > 1 - _AS_GOOD:
-        return [
-            f"One linear law for everything forecasts as well as the networks: use it where it is enough. {numbers}."
-        ]
-    return []
-
-
 def _seen(model: Forecaster, watched: Recordings) -> tuple[float, float]:
     """Error and deviation on validation pieces."""
     scores = model.evaluate(watched)
@@ -202,11 +142,11 @@ def _measured(
     found: runs.SideBySide[Forecaster],
     parts: Mapping[str, Recordings],
     level: float,
-    watched: Mapping[str, Any],
+    linear: Baseline,
 ) -> dict[str, Any]:
-    """What the test pieces say; `watched` is the linear law on the validation pieces, on which networks are judged."""
-    test = parts["test"]
-    models = found.models
+    """What the test pieces say; against the linear law networks are judged on the validation pieces."""
+    test, watched = parts["test"], parts["validation"]
+    models, sizes = found.models, (found.shown.context, found.shown.horizon)
     left_out = {name: model.held_out(test, seed=1) for name, model in models.items()}
     told = {
         name: {
@@ -227,8 +167,9 @@ def _measured(
             deviation="relative_deviation",
             more=[
                 *compared(
-                    {name: model.evaluate(parts["validation"])._asdict() for name, model in models.items()},
-                    watched["scores"],
+                    {name: sequence_errors(model, watched) for name, model in models.items()},
+                    linear.sequence_errors(watched, *sizes),
+                    linear.spread(watched, *sizes),
                 ),
                 *runs.unexplained(told, NOTHING, CURE),
             ],
@@ -251,8 +192,10 @@ def _explained(model: Forecaster, test: Recordings, level: float) -> list[dict[s
     found = []
     for k, rank in runs.extremes(model.deviations(test), shown=_SHOWN, ends=_SHOWN // 3):
         i, row = places[k]
+        origin = test.origins[i]
         values = test.values[i][row : row + model.context + model.horizon]
         explanation = model.explain(values[: model.context], values[model.context :], forced=False, level=level)
-        place = f"{test.sources[i]}, from row {row + 1}" if row else test.sources[i]
+        # As `pellucid explain --at` counts the rows.
+        place = f"{origin.label}, after row {origin.row + row + model.context}"
         found.append({"rank": rank, "place": place, "explanation": explanation.to_dict()})
     return found
