@@ -268,3 +268,12 @@ def test_part_of_a_clock_is_not_taken_for_the_whole():
     assert [(clock.columns, clock.times) for clock in clocks] == [((0,), None)]
     (clock,) = clocks_of(["Std", "Min", "Sek", "ms"], [np.stack([hour, minute, second, fraction], 1)], named=True)
     np.testing.assert_allclose(clock.times[0], seconds, atol=1e-3)
+
+
+@pytest.mark.parametrize("names", [None, ["h", "m", "s", "us"], ["godzina", "minuta", "sekunda", "ulamek"]])
+def test_clocks_whose_steps_vary(names):
+    seconds = 40_000 + np.cumsum(generator.uniform(0.1, 0.4, LONG)).round(6)
+    table = np.stack([*parts_of(seconds, 1e6), generator.normal(size=LONG)], axis=1)
+    (clock,) = clocks_of([*(names or "abcd"), "x"], [table], named=names is not None)
+    assert clock.columns == (0, 1, 2, 3)
+    np.testing.assert_allclose(clock.times[0], seconds, atol=1e-5)

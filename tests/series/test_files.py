@@ -253,3 +253,26 @@ def test_columns_of_arrow_tables_are_numpys(chunks, kind):
     column = pyarrow.chunked_array([pyarrow.array(part, kind) for part in chunks], kind)
     np.testing.assert_array_equal(floats(column), np.asarray(column.to_numpy(), dtype=np.float64))
     assert floats(column[1:]).tolist() == floats(column)[1:].tolist()
+
+
+def test_a_clock_of_any_language_is_one_recording(tmp_path):
+    seconds = 40_000 + 0.25 * np.arange(3000)
+    whole = np.floor(seconds)
+    clock = [whole // 3600, whole // 60 % 60, whole % 60, (seconds - whole) * 1000]
+    signal = np.random.default_rng(0).normal(size=3000)
+    head = "Stunde,Minute,Sekunde,ms,x"
+    np.savetxt(tmp_path / "a.csv", np.c_[*clock, signal], fmt="%.6g", delimiter=",", header=head, comments="")
+    source = read(tmp_path / "a.csv")
+    assert (source.channels, len(source), source.notes) == (("x",), 1, ())
+
+
+def test_gaps_are_seen_in_an_uneven_time_without_a_name(tmp_path):
+    generator = np.random.default_rng(0)
+    steps = generator.uniform(0.9, 1.1, 2000)
+    steps[1200] = 50
+    np.savetxt(tmp_path / "a.txt", np.c_[np.cumsum(steps), generator.normal(size=2000)], fmt="%.6g")
+    source = read(tmp_path / "a.txt")
+    assert source.channels == ("channel 2",)
+    assert [len(part) for part in source.values] == [1200, 800]
+    assert "rises with every row, like a time; keep with `channels=`" in source.decisions()[0]
+    assert len(read(tmp_path / "a.txt", channels=["channel 1", "channel 2"])) == 1

@@ -166,6 +166,16 @@ def test_uneven_times_are_told_and_not_shredded():
     assert [len(part) for part in source.values] == [100, len(days) - 130]
 
 
+def test_steps_that_vary_a_little_are_no_gaps():
+    generator = np.random.default_rng(0)
+    steps = generator.uniform(0.1, 0.4, 2000)  # one in twelve is longer than one and a half typical ones
+    columns = {"time": np.cumsum(steps), "x": generator.normal(size=2000)}
+    assert len(recordings(pyarrow.table(columns))) == 1
+    steps[700] = 1.0
+    source = recordings(pyarrow.table({**columns, "time": np.cumsum(steps)}))
+    assert spans(source) == [(0, 700), (700, 2000)]
+
+
 def test_pieces_too_short_for_a_sequence_are_not_used_and_told():
     source = recordings(stamped([i for i in range(ROWS) if i not in (30, 35)]))
     assert [len(part) for part in source.values] == [30, 4, 24]

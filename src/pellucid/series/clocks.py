@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from pellucid.series.rising import (
+    all_runs,
+    even,
+    jittered,
+    modulus_of,
+    mostly_alike,
+    mostly_even,
+    never_falls,
+    rises_evenly,
+    share_alike,
+    steady,
+    steady_but_gaps,
+    unwrapped,
+    variation,
+)
 
 # Names of times, which need only rise; and of what may be a time, which must rise evenly.
 _TIMES = {
@@ -27,8 +43,6 @@ _BESIDE = {
 }  # fmt: skip
 _WRAPS = {"microsecond", "microseconds", "us", "usec", "millisecond", "milliseconds", "ms", "msec", "nanosecond",
           "nanoseconds", "ns", "tick", "ticks", "counter", "timer", "clock"}  # fmt: skip
-# Where counters begin anew.
-_MODULI = (1e3, 1e6, 1e9, 2.0**8, 2.0**16, 2.0**24, 2.0**32)
 
 _CALENDAR = {
     "year": (1900, 2100), "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "day": (1, 31), "weekday": (0, 7),
@@ -79,8 +93,8 @@ _LEADING = (
 # Rows that a column without a name must have before it is called a clock, and before it is one that rises anyhow: wear
 # and encoders rise with every row, too, but seldom stand first in a file.
 _FEWEST, _MANY = 10, 1000
-# Time starts anew more seldom than in this share of the rows; otherwise a clock was misread.
-_ANEW = 0.1
+# How often seconds, or days, begin anew in a clock whose steps vary.
+_CARRIES = 3
 
 
 class Clock(NamedTuple):
@@ -141,15 +155,15 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
     words, kind = _words(name), _kind(name)
     only = bool(words) and words <= _TIMES | _COUNTS | _BESIDE  # no word of anything else that rises
     falls = any((np.diff(part) < 0).any() for part in values)
-    if only and falls and words & _WRAPS and all(_modulus(part) for part in values):
-        return "counts evenly and begins anew like a clock", [_unwrapped(part) for part in values]
+    if only and falls and words & _WRAPS and all(modulus_of(part) for part in values):
+        return "counts evenly and begins anew like a clock", [unwrapped(part) for part in values]
     if kind in _CYCLES and all(_cycles(part, *_CALENDAR[kind]) for part in values):
         return f"goes through the values of a calendar's {kind}", None
-    if (words & _TIMES or (only and words & _COUNTS)) and _rises_evenly(values):
+    if (words & _TIMES or (only and words & _COUNTS)) and rises_evenly(values):
         return "rises evenly like a time", values
-    if only and words & _TIMES and _never_falls(values):
+    if only and words & _TIMES and never_falls(values):
         return "never falls and is called like a time", values
-    if only and words & _COUNTS and _all_runs(values, _jittered if "t" in words else _mostly_alike):
+    if only and words & _COUNTS and all_runs(values, jittered if "t" in words else mostly_alike):
         return "rises like a time", values
     return None
 
@@ -170,9 +184,9 @@ def _since_1970(times: list[np.ndarray]) -> str:
 
 def _unnamed(values: list[np.ndarray]) -> tuple[str, list[np.ndarray]] | None:
     """The same of the first column of a file without names."""
-    if all(_even(part) and _steady(part) for part in values):
+    if all(even(part) and steady(part) for part in values):
         return "rises evenly like a time", values
-    if all(_steady_but_gaps(part) for part in values):
+    if all(steady_but_gaps(part) for part in values):
         return "rises evenly but for gaps, like a time", values
     first = np.concatenate(values)
     if _since_1970(values) and all((np.diff(part) >= 0).all() for part in values) and first.min() < first.max():
@@ -212,9 +226,9 @@ def _calendar(names: Sequence[str], tables: Sequence[np.ndarray]) -> Clock | Non
             continue
         times = [_told_by({k: np.asarray(table[:, c], dtype=np.float64) for k, c in kinds.items()}) for table in tables]
         told = [time for time in times if time is not None]
-        if len(told) < len(times) or not _never_falls(told):
+        if len(told) < len(times) or not never_falls(told):
             continue
-        if beside_others and len(kinds) < 3 and not _all_runs(told, _mostly_even):
+        if beside_others and len(kinds) < 3 and not all_runs(told, mostly_even):
             continue
         shown = ", ".join(names[column] for column in kinds.values())
         return Clock(tuple(sorted(kinds.values())), f"belongs to the clock {shown}", told, _unit_of(kinds))
@@ -243,12 +257,13 @@ def _in_order(kinds: dict[str, int]) -> bool:
 
 
 def _carries(clock: Clock, tables: Sequence[np.ndarray]) -> bool:
-    """Whether columns of a clock begin anew, and the time goes on there as ever."""
+    """Whether columns of a clock begin anew, and the time goes on there as ever: in steps like all others."""
     carries = False
     for table, time in zip(tables, clock.times or (), strict=True):
-        steps, typical = np.diff(time), np.median(np.diff(time))
+        steps = np.diff(time)
+        low, high = np.quantile(steps, [0.02, 0.98]) * [0.9, 1.1]
         falls = (np.diff(table[:, list(clock.columns[1:])].astype(np.float64), axis=0) < 0).any(axis=1)
-        if falls.any() and (np.abs(steps[falls] - typical) <= 0.1 * typical).mean() < 0.8:
+        if falls.any() and ((low <= steps[falls]) & (steps[falls] <= high)).mean() < 0.8:
             return False
         carries = carries or bool(falls.any())
     return carries
@@ -267,10 +282,18 @@ def _leading(tables: Sequence[np.ndarray]) -> Clock | None:
         units = (None, 1e6, 1e3, 1e2, 1e1, 1e9)
         options = [(unit, [_upon(table, kinds, unit) for table in tables]) for unit in units]
         even = [
-            (min(_share_alike(time) for time in times if time is not None), unit, times)
+            (min(share_alike(time) for time in times if time is not None), unit, times)
             for unit, times in options
-            if all(time is not None and _mostly_even(time) and time[-1] > time[0] for time in times)
+            if all(time is not None and mostly_even(time) and time[-1] > time[0] for time in times)
         ]
+        if not even and sum(map(len, tables)) >= _MANY:
+            # Nothing but a clock rises with every row and has so many carries: its steps may vary, as little as can be.
+            even = [
+                (-max(variation(time) for time in times if time is not None), unit, times)
+                for unit, times in options
+                if all(time is not None and (np.diff(time) > 0).all() for time in times)
+                and sum(int((np.diff(table[:, count - 1]) < 0).sum()) for table in tables) >= _CARRIES
+            ]
         if even:
             _, unit, times = max(even, key=lambda option: option[0])
             width = count + (unit is not None)
@@ -328,114 +351,3 @@ def _cycles(column: np.ndarray, low: float, high: float) -> bool:
     middle = (column.min() + column.max()) / 2
     falls = np.flatnonzero(np.diff(column) < 0)
     return bool((column[falls] > middle).all() and (column[falls + 1] <= middle).all())
-
-
-# -- what rises ----------------------------------------------------------------------------------------------------
-
-
-def _all_runs(values: list[np.ndarray], like: Callable[[np.ndarray], bool]) -> bool:
-    """Whether every recording rises from its beginning, or from wherever it starts anew, in this way.
-
-    Runs must be long, as half the steps of noise fall; of two rows nothing can be said.
-    """
-    judged = 0
-    for part in values:
-        falls = np.flatnonzero(np.diff(part) < 0) + 1
-        if len(falls) and len(part) < 4 * (len(falls) + 1):
-            return False
-        runs = [run for run in np.split(part, falls) if len(run) > 2]
-        if not all(like(run) for run in runs):
-            return False
-        judged += len(runs)
-    return judged > 0
-
-
-def _seldom_anew(values: list[np.ndarray]) -> bool:
-    return sum(int((np.diff(part) < 0).sum()) for part in values) <= max(1, _ANEW * sum(map(len, values)))
-
-
-def _never_falls(values: list[np.ndarray]) -> bool:
-    """Whether every recording rises somehow, but for few places where it starts anew."""
-    return _seldom_anew(values) and _all_runs(values, lambda run: True)
-
-
-def _rises_evenly(values: list[np.ndarray]) -> bool:
-    """Whether every recording rises evenly; short runs look even whatever they are, so that their steps must be one."""
-    seldom = _seldom_anew(values)
-    return _all_runs(values, lambda run: _even(run) and (seldom or _steady(run)))
-
-
-def _even(column: np.ndarray) -> bool:
-    """Whether values rise in even steps, up to rounding: no further from a straight line than a step."""
-    if len(column) < 3 or (np.diff(column) <= 0).any():
-        return False
-    line = np.linspace(column[0], column[-1], len(column))
-    return bool(np.abs(column - line).max() <= (column[-1] - column[0]) / (len(column) - 1))
-
-
-def _steady(column: np.ndarray) -> bool:
-    """Whether the steps are the same up to the last digit that is written."""
-    steps = np.diff(column)
-    for digits in range(10):
-        unit = 10.0**-digits
-        if np.abs(column / unit - np.round(column / unit)).max() < 1e-3:
-            return bool(np.abs(steps - steps.mean()).max() <= 1.001 * unit or np.ptp(steps) <= 1e-6 * steps.mean())
-    return bool(np.ptp(steps) <= 1e-6 * steps.mean())
-
-
-def _steady_but_gaps(column: np.ndarray) -> bool:
-    """The same of 19 steps in 20, if the others are longer: rows are missing."""
-    steps = np.diff(column)
-    if len(column) < _FEWEST or (steps <= 0).any():
-        return False
-    usual = steps[steps <= 1.5 * np.median(steps)]
-    joined = np.cumsum(usual)
-    return len(usual) >= 0.95 * len(steps) and _even(joined) and _steady(joined)
-
-
-def _mostly_even(column: np.ndarray) -> bool:
-    """Whether values never fall, and four steps in five are alike; or whether many rows share each tick."""
-    steps = np.diff(column)
-    if not len(steps) or (steps < 0).any():
-        return False
-    if np.median(steps) > 0:
-        return _share_alike(column) >= 0.8
-    ticks, counts = np.unique(column, return_counts=True)
-    return _even(ticks) and bool(np.ptp(counts[1:-1]) <= max(1, 0.1 * np.median(counts)))
-
-
-def _mostly_alike(column: np.ndarray) -> bool:
-    """The same of values that rise with every row: a staircase may be a signal."""
-    return bool((np.diff(column) > 0).all()) and _mostly_even(column)
-
-
-def _share_alike(column: np.ndarray) -> float:
-    """The share of steps that are like the median one."""
-    steps = np.diff(column)
-    typical = np.median(steps)
-    return float((np.abs(steps - typical) <= 0.1 * typical).mean())
-
-
-def _jittered(column: np.ndarray) -> bool:
-    """Whether values rise with every row, in steps that vary little but for gaps."""
-    steps = np.diff(column)
-    usual = steps[steps <= 5 * np.median(steps)]
-    return bool((steps > 0).all() and usual.std() <= 0.5 * usual.mean())
-
-
-def _modulus(column: np.ndarray) -> float | None:
-    """Where a counter that rises in even steps begins anew: a round number."""
-    steps = np.diff(column)
-    typical = np.median(steps) if len(steps) else 0.0
-    if typical <= 0 or column.min() < 0:
-        return None
-    for modulus in (m for m in _MODULI if column.max() < m):
-        rises = steps % modulus
-        if (np.abs(rises - typical) <= 0.1 * typical).mean() >= 0.9 and rises.max() < modulus / 2:
-            return modulus
-    return None
-
-
-def _unwrapped(column: np.ndarray) -> np.ndarray:
-    modulus = _modulus(column) or 0.0
-    return np.asarray(column + modulus * np.cumsum(np.diff(column, prepend=column[0]) < 0))

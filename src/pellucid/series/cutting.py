@@ -128,7 +128,8 @@ class Cutter:
                 continue
             often = (steps > _EVEN * typical).mean() > _OFTEN
             # Where steps vary, a gap is longer than they do.
-            limit = _UNEVEN * max(1.0, float(np.quantile(steps, 0.95)) / typical) if often else _EVEN
+            vary = max(1.0, float(np.quantile(steps, 0.95 if often else 1 - _OFTEN)) / typical)
+            limit = vary * (_UNEVEN if often else _EVEN)
             long = np.flatnonzero(steps > limit * typical) + 1 + begin
             for row in long:
                 length = times[row] - times[row - 1]
