@@ -175,7 +175,9 @@ def test_every_recording_of_a_folder_is_explained(place, tmp_path):
     folder, _ = place
     words = ["explain", folder / "run", folder / "data"]
     shown = run(*words).stdout.splitlines()
+    assert shown.pop(0) == "each step from the forecast so far"
     assert [line.split(",")[0] for line in shown[2:4]] == ["a.csv", "b.csv"]
+    assert shown[4] == "held-out variance explained is over one-step predictions of the whole recording"
     for kind in ("html", "json", "csv"):
         run(*words, "-o", tmp_path / f"x.{kind}")
     contents = explained(tmp_path / "x.json")
@@ -185,12 +187,16 @@ def test_every_recording_of_a_folder_is_explained(place, tmp_path):
     np.testing.assert_allclose(contents[1]["overall"]["parameters"], law.parameters)
     whole, local = law.shares()
     assert shown[3].split()[-2:] == [f"{local:.0%}", f"{whole:.0%}"]
+    enough = sum(np.mean(c["overall"]["explained"]) >= np.mean(c["overall"]["local"]) for c in contents)
+    sentence = f"in {enough} of 2 one law for the whole recording is enough"
+    assert any(line.startswith(sentence) for line in shown) == (enough > 0)
     rows = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
     assert len(rows) == 2 * 10 * 2
     assert rows[-1]["recording"] == f"b.csv, after row {ROWS}"
     page = (tmp_path / "x.html").read_text()
     assert "a.csv, after row 600" in page
     assert f"b.csv, after row {ROWS}" in page
+    assert "<h1>data, each step from the forecast so far</h1>" in page
     assert page.count("Law of the recording as a whole") == 4
     refused = run(*words, "-o", tmp_path / "x.png", code=1).stderr
     assert "A .png file holds one explanation. Got 2 recordings; write .html, .json or .csv" in refused

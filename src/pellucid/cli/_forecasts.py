@@ -102,17 +102,24 @@ def overview(found: Mapping[str, Explanation], target: str | None) -> str:
     """A line for each forecast: how closely it follows its laws, and how much the law of the whole explains."""
     import numpy as np
 
-    rows = []
+    rows, enough = [], []
     for place, explanation in found.items():
         chosen = [explanation.channel(target)] if target else list(range(len(explanation.channels)))
         gaps = np.square(explanation.mean - explanation.witnessed)[:, chosen].mean(0)
         moves = explanation.mean[:, chosen].var(axis=0)
         relative = float(np.sqrt((gaps / np.where(moves > 0, moves, np.nan)).mean()))
         whole, local = (None, None) if explanation.overall is None else explanation.overall.shares()
+        enough += [place] if explanation.overall is not None and explanation.overall.enough() else []
         shares = ["-" if share is None else f"{share:.0%}" for share in (local, whole)]
         rows.append([place, f"{relative:.3g}", f"{explanation.variation.mean():.4g}", *shares])
     head = ["forecast", "relative deviation", "variation", "held-out variance explained: local", "whole"]
-    return aligned(head, rows)
+    lines = [aligned(head, rows), "held-out variance explained is over one-step predictions of the whole recording"]
+    if enough:
+        lines.append(
+            f"in {len(enough)} of {len(rows)} one law for the whole recording is enough: so few steps do not determine "
+            "local coefficients"
+        )
+    return "\n".join(lines)
 
 
 def write_table(found: Mapping[str, Explanation], path: Path) -> None:

@@ -158,7 +158,9 @@ def _write_json(content: Any, path: Path) -> None:
 
 def _many_recordings(found: Mapping[str, Forecast], out: Sequence[Path] | None, target: str | None, title: str) -> None:
     """A line for each forecast on the terminal; a page, a list or a table of all."""
+    along = next(iter(found.values())).along()
     if not out:
+        say(along)
         say(overview(found, target))
         say("-o x.html shows the laws of each, -o x.json and -o x.csv hold all numbers")
     for path in out or []:
@@ -170,7 +172,7 @@ def _many_recordings(found: Mapping[str, Forecast], out: Sequence[Path] | None, 
         elif kind == ".html":
             from pellucid.series import report
 
-            left = report.write_many(found, path, title=title)
+            left = report.write_many(found, path, title=f"{title}, {along}")
             if left:
                 warn(f"{path.name} shows the {len(found) - left} that are least close to their laws; write .json or "
                      f".csv for all {len(found)}.")  # fmt: skip
