@@ -212,7 +212,8 @@ def test_files_that_cannot_be_explained_are_skipped_and_listed(place, tmp_path, 
     if bad:
         (tmp_path / "a.csv").write_text("when,left\n2024-05-01 12:00:00,1\n")
     result = run("explain", folder / "run", tmp_path)
-    assert [line.split(",")[0] for line in result.stdout.splitlines()[2:4]] == ["b.csv", "c.csv"]
+    rows = [line.split(",")[0] for line in result.stdout.partition("---\n")[2].splitlines()]
+    assert rows[:2] == ["b.csv", "c.csv"]
     assert f"{1 + bad} of {3 + bad} recordings are skipped" in result.stderr
     assert "short.csv: A forecast needs the 20 rows before it. Got 8 in short.csv" in result.stderr
     assert ("a.csv: Every channel must be a column of a.csv. Got 'right'" in result.stderr) == bad

@@ -16,7 +16,6 @@ import typer
 from pellucid.cli._reading import Gaps, Reading, TrainFill, TrainGap, decisions, require_others
 from pellucid.cli.output import as_typed, names_in, say, table_of, watched
 from pellucid.errors import InputError
-from pellucid.report.numbers import counted
 from pellucid.tables import number_of
 
 if TYPE_CHECKING:
@@ -352,6 +351,8 @@ _FEWEST = 10
 
 def _plan(model: Any, parts: dict[str, int], what: str) -> str:
     """What will be done, in one line."""
+    from pellucid.report.numbers import counted
+
     sizes = ", ".join(f"{count:,} to {_USES[name]}" for name, count in parts.items())
     most = " at most" if what == "rows" else ""  # recordings are learned until the validation loss rises
     return (
