@@ -36,11 +36,14 @@ def multiply(
     middles = np.array([x[part].mean(0) for part in columns])
     radii = np.array([_lengths(x[part] - m).max() for part, m in zip(columns, middles, strict=True)])
     off, least = (x.shape[1] + 16) * 2.0**-23, x.shape[1] * 1e-30
-    with _full_float32():
-        for begin in range(0, len(queries), _ROWS):
+
+    def search(first: int, last: int) -> None:
+        """The blocks of queries first .. last - 1, one after the other, by one thread."""
+        torch.set_num_threads(1)  # of this thread: products that take several would wait for the other searches
+        for begin in range(first * _ROWS, min(last * _ROWS, len(queries)), _ROWS):
             rows = slice(begin, begin + _ROWS)
             block, heaps, origin = queries[rows], (distances[rows], ids[rows]), queries[rows].mean(0)
-            each, skipped, ceilings = np.arange(len(block) + 1), own[rows], np.full(len(block), np.inf)
+            skipped, ceilings = own[rows], np.full(len(block), np.inf)
             q = block - origin
             lengths = _lengths(q)
             lower, upper = (1 - off) * lengths**2 - least, (1 + off) * lengths**2 + least
@@ -54,17 +57,22 @@ def multiply(
                 y = points - origin
                 norms = np.square(y).sum(1)
                 products = (factors @ torch.from_numpy(y.astype(np.float32)).T).numpy()
-                if np.isinf(
-                    ceilings
-                ).any():  # without ceilings, distances to half of the first points would be computed
+                # Without ceilings, distances to half of the first points would be computed.
+                if np.isinf(ceilings).any():
                     most = ((1 + off) * norms).astype(np.float32)
-                    bound = partial(
-                        kernel.ceilings_range, products, most, upper, labels, skipped, ids.shape[1], ceilings
-                    )
-                    run_chunks(bound, each, threads)
+                    count = ids.shape[1]
+                    kernel.ceilings_range(products, most, upper, labels, skipped, count, ceilings, 0, len(block))
                 fewest = ((1 - off) * norms).astype(np.float32)
-                sift = partial(kernel.sift, products, fewest, lower, ceilings, points, labels, block, skipped, *heaps)
-                run_chunks(sift, each, threads)
+                kernel.sift(
+                    products, fewest, lower, ceilings, points, labels, block, skipped, *heaps, 0, len(block)
+                )  # fmt: skip
+
+    before = torch.get_num_threads()
+    try:
+        with _full_float32():
+            run_chunks(search, np.arange(-(-len(queries) // _ROWS) + 1), threads)
+    finally:
+        torch.set_num_threads(before)
     run_chunks(partial(kernel.unheap_range, distances, ids), np.arange(len(queries) + 1), threads)
 
 
