@@ -21,7 +21,7 @@ from benchmarks.run import table  # noqa: E402 - after the path to it
 from paper.runs import read_section  # noqa: E402
 
 NOTEBOOKS = ("any_model", "molecules")
-BENCHMARKS = {"core": "The core", "molecules": "Molecules", "startup": "Starting up"}
+BENCHMARKS = {"core": "The core", "nearest": "Nearest points", "molecules": "Molecules", "startup": "Starting up"}
 _INCLUDED = re.compile(r"<!-- include: (.+?) -->")
 _OPTIONS = re.compile(r"<!-- options: (.+?) -->")
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)#]+\.(?:png|svg))\)")

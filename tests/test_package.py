@@ -119,7 +119,7 @@ def test_every_public_name_exists_and_is_sorted():
         assert getattr(pellucid, name) is not None
 
 
-@pytest.mark.parametrize("name", ["core", "molecules", "startup"])
+@pytest.mark.parametrize("name", ["core", "molecules", "nearest", "startup"])
 def test_the_tables_are_the_benchmarks_that_were_measured(name):
     report = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text())
     assert run.table(report) in (ROOT / "benchmarks" / "README.md").read_text()
