@@ -21,9 +21,9 @@ from torch import Tensor
 
 import pellucid as pl
 from pellucid._files import find_data
-from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, Similar, nav17, tox21
-from pellucid.molecules.fitting import Fitting
-from pellucid.molecules.play import Drawn
+from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
+from pellucid.molecules.fitting import PropertyFit
+from pellucid.molecules.play import StepSample
 from pellucid.molecules.tasks import Task
 
 
@@ -41,13 +41,13 @@ class ScikitTrees(pl.WitnessFamily):
         return pl.fit_each(fit, x, f, hoods)
 
 
-def fitting(model: PropertyModel, learned: Molecules) -> Fitting:
+def fitting(model: PropertyModel, learned: Molecules) -> PropertyFit:
     """What `fit` prepares, without the training."""
     model.targets_, model.smiles_, model.pool_ = learned.targets, learned.smiles, ()
     model.task_ = Task.of(model.task, learned.y, learned.targets)
     model.groups_ = model.similar.groups(learned.smiles)
     model.network_ = model._new_network()
-    return Fitting(model, learned, None, False)
+    return PropertyFit(model, learned, None, False)
 
 
 def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
@@ -62,11 +62,11 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
             smiles=series.smiles, y=(series.y > 7).astype(float), targets=series.targets, rows=series.rows
         )
         name, width = "Nav1.7", 16
-    model = PropertyModel(width=width, similar=Similar(groups_per_kind=20 if real else 3))
+    model = PropertyModel(width=width, similar=SimilarityRule(groups_per_kind=20 if real else 3))
     run = fitting(model, learned)
     generator = torch.Generator().manual_seed(0)
     drawn = run.take(torch.arange(64), generator)
-    assert isinstance(drawn, Drawn)  # noqa: S101 - fresh play
+    assert isinstance(drawn, StepSample)  # noqa: S101 - fresh play
     where = torch.cat([drawn.labeled, drawn.others])
     with torch.no_grad():
         f = model.task_.values(model.network_(run.points.graphs.batch(where)))
@@ -91,12 +91,12 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
     torch.set_num_threads(1)
     learned = nav17().select(range(0, 1017, 20 if smoke else 1))
     settings = {
-        "task": "regression", "similar": Similar(analogs=False), "play": "banked", "width": 16 if smoke else 200,
+        "task": "regression", "similar": SimilarityRule(analogs=False), "play": "banked", "width": 16 if smoke else 200,
         "batch_size": 32, "delta": -2,
     }  # fmt: skip
     runs = [fitting(PropertyModel(game=game, **settings), learned) for game in (None, "symmetric")]  # type: ignore[arg-type]
 
-    def epoch(run: Fitting) -> None:
+    def epoch(run: PropertyFit) -> None:
         optimizer = torch.optim.Adam(run.model.network_.parameters())
         for batch in torch.arange(run.count).split(32):
             optimizer.zero_grad()

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from benchmarks.run import publish
 
-from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 from pellucid.series import Forecaster, simulate_rig
 
 # Seconds beyond `import torch` that a prediction or an explanation may take.
@@ -33,7 +33,7 @@ def models(folder: Path, smoke: bool) -> dict[str, list[str]]:
     """Save a model of molecules and one of recordings; the commands to be measured, by their titles."""
     table = nav17().select(range(0, 1017, 20 if smoke else 1))
     settings = {"play": "banked", "criterion": "squared", "delta": -1, "weight": 1.0}
-    width, similar = 16 if smoke else 200, Similar(analogs=False)
+    width, similar = 16 if smoke else 200, SimilarityRule(analogs=False)
     model = PropertyModel(task="regression", similar=similar, width=width, epochs=1, **settings)  # type: ignore[arg-type]
     model.fit(table, progress=False).save(folder / "molecules")
     rig = simulate_rig(rows=2000)

@@ -18,7 +18,7 @@ smoke = os.environ.get("PELLUCID_SIZE") == "smoke"  # the tests run it in second
 
 # %%
 import numpy as np
-from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 
 series = nav17()
 order = np.random.default_rng(0).permutation(len(series))
@@ -34,7 +34,7 @@ train
 # %%
 settings = dict(
     task="regression",
-    similar=Similar(analogs=False),
+    similar=SimilarityRule(analogs=False),
     play="banked",
     criterion="squared",
     delta=-1,  # trees one level smaller than the rule

@@ -14,7 +14,7 @@ import numpy as np
 from paper.bearing import REPORTS
 from paper.runs import ROOT, SIZES, read_reports, save_figure, write_section
 
-from pellucid.series import Explanation, plot_explanations
+from pellucid.series import ForecastExplanation, plot_explanations
 from pellucid.series.bearing import CHANNELS
 
 if TYPE_CHECKING:
@@ -212,13 +212,13 @@ def coefficients(reports: Reports, kind: str, example: int = 0) -> Figure:
     shown = {}
     for name, cell in (("DEEP", "deep"), ("GAME, λ = 1", "asymmetric-1"), ("GAME, λ = 10", "asymmetric-10")):
         examples = reports[cell]["examples"]
-        shown[name] = with_future(Explanation.from_dict(examples[kind][example]), examples["future"][example])
+        shown[name] = with_future(ForecastExplanation.from_dict(examples[kind][example]), examples["future"][example])
     return plot_explanations(shown, standardized=False)  # as the paper draws them
 
 
-def with_future(explanation: Explanation, future: Any) -> Explanation:
+def with_future(explanation: ForecastExplanation, future: Any) -> ForecastExplanation:
     """The same explanation with the bearings' names that also knows what came, to be drawn."""
-    return Explanation.from_dict({**explanation.to_dict(), "channels": CHANNELS, "actual": future})
+    return ForecastExplanation.from_dict({**explanation.to_dict(), "channels": CHANNELS, "actual": future})
 
 
 def figure7(reports: Reports) -> Figure:

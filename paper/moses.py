@@ -115,15 +115,15 @@ def speed(cell: Cell) -> dict[str, Any]:
     import torch
     from benchmarks.run import seconds
 
-    from pellucid.molecules.vae.fitting import Fitting
+    from pellucid.molecules.vae.fitting import AutoencoderFit
 
     given = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
-    runs = [Fitting(new_model({**cell, "game": g}), given, np.arange(len(given)), np.arange(0), False)
+    runs = [AutoencoderFit(new_model({**cell, "game": g}), given, np.arange(len(given)), np.arange(0), False)
             for g in (None, "symmetric")]  # fmt: skip
     optimizers = [torch.optim.Adam(run.network.parameters()) for run in runs]
     generator = torch.Generator().manual_seed(0)
 
-    def step(run: Fitting, optimizer: torch.optim.Optimizer) -> None:
+    def step(run: AutoencoderFit, optimizer: torch.optim.Optimizer) -> None:
         chosen = torch.randperm(len(given), generator=generator)[: cell["batch_size"]]
         optimizer.zero_grad()
         run.loss(run.take(chosen, generator))["loss"].backward()
@@ -191,12 +191,12 @@ def train(cell: Cell) -> dict[str, Any]:
 
 def new_model(cell: Cell) -> JunctionTreeVAE:
     """An untrained model with the settings of a cell."""
-    from pellucid.molecules import Similar
+    from pellucid.molecules import SimilarityRule
     from pellucid.molecules.vae import JunctionTreeVAE
 
     names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm", "free")
     training = ("epochs", "batch_size", "learning_rate", "seed")
-    similar = Similar(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
+    similar = SimilarityRule(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
     return JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
 
 

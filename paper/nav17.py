@@ -19,7 +19,7 @@ from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pellucid.molecules import Explanation, Molecules, PropertyModel
+    from pellucid.molecules import MoleculeExplanation, Molecules, PropertyModel
 
 REPORTS = ROOT / "paper" / "nav17"
 README = ROOT / "paper" / "README.md"
@@ -41,7 +41,7 @@ def split(config: dict[str, Any], seed: int) -> tuple[Molecules, Molecules, Mole
 
 def untrained(config: dict[str, Any], seed: int, weight: float | None) -> PropertyModel:
     """DEEP, or GAME with a weight. Neighbors are the other molecules of the series: it is dense enough."""
-    from pellucid.molecules import PropertyModel, Similar
+    from pellucid.molecules import PropertyModel, SimilarityRule
 
     names = ("criterion", "delta", "refit", "batch_size", "learning_rate", "width", "depth", "epochs")
     return PropertyModel(
@@ -49,7 +49,7 @@ def untrained(config: dict[str, Any], seed: int, weight: float | None) -> Proper
         game=None if weight is None else "symmetric",
         weight=weight or 0.0,
         play="banked",
-        similar=Similar(analogs=False),
+        similar=SimilarityRule(analogs=False),
         seed=seed,
         **{name: config[name] for name in names},
     )
@@ -80,7 +80,7 @@ def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
                    measured(models, measures("RMSE")))  # fmt: skip
 
 
-def side_by_side(explanations: dict[str, Explanation]) -> Figure:
+def side_by_side(explanations: dict[str, MoleculeExplanation]) -> Figure:
     """Several trees in one figure, each in the size that it wants."""
     from matplotlib.figure import Figure
 

@@ -70,7 +70,7 @@ def test_sampled_points_surround_their_centers():
         (lambda: pl.within(torch.zeros(3, 1), radius=1, p=0.5), "`p` of within must be a finite number >= 1"),
         (lambda: pl.from_pairs([0, 1], [0], n_points=2), "equally long. Got 2 and 1"),
         (lambda: pl.from_pairs([0, 2], [0, 1], n_points=2), "`rows` must lie between 0 and 1"),
-        (lambda: pl.from_pairs([0, 0], [0, 1], n_points=2), "Neighborhood 1 has none"),
+        (lambda: pl.from_pairs([0, 0], [0, 1], n_points=2), "none in neighborhood 1"),
         (
             lambda: pl.sampled(torch.zeros(2, 1), lambda x, s, g: torch.zeros(2, s), size=3),
             r"\(2, 3, 1\).*Got \(2, 3\)",

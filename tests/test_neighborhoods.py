@@ -118,7 +118,7 @@ def test_repr_tells_the_sizes():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pl.from_lists([[0], []]), "Neighborhood 1 has none"),
+        (lambda: pl.from_lists([[0], []]), "none in neighborhood 1"),
         (lambda: pl.from_lists([[0, 5]], n_points=3), "Every member must lie between 0 and 2.*Got 5 at position 1"),
         (lambda: pl.from_lists([[0, -1]]), "Every member must lie between.*Got -1"),
         (lambda: pl.from_lists([[0]], centers=[4], n_points=2), "Every center must lie between 0 and 1"),

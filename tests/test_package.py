@@ -11,7 +11,7 @@ import pytest
 from benchmarks import run
 
 from pellucid.datasets import DATA_SETS
-from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 from pellucid.series import Forecaster, simulate_rig
 
 ROOT = Path(__file__).parents[1]
@@ -69,7 +69,7 @@ def saved(tmp_path_factory):
     """A model of molecules and one of recordings, and what each may be asked about."""
     folder = tmp_path_factory.mktemp("saved")
     table = nav17().select(range(0, 1017, 20))
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), width=8, epochs=1)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=8, epochs=1)
     model.fit(table, progress=False).save(folder / "molecules")
     rig = simulate_rig(rows=600, bearings=2)
     Forecaster(width=8, epochs=1, context=20, horizon=10).fit(rig, progress=False).save(folder / "recordings")
@@ -93,10 +93,10 @@ def test_molecules_need_no_chemprop(tmp_path):
     code = f"""
 import sys
 sys.modules["chemprop"] = None  # whoever imports it gets an ImportError
-from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 from pellucid.runs import summary_of
 table = nav17().select(range(0, 1017, 20))
-model = PropertyModel(task="regression", similar=Similar(analogs=False), width=8, epochs=1)
+model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=8, epochs=1)
 model.fit(table, progress=False).save({str(tmp_path)!r})
 again = PropertyModel.load({str(tmp_path)!r})
 assert str(again.explain(table.smiles[3])) == str(model.explain(table.smiles[3]))

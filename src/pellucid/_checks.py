@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 
 if TYPE_CHECKING:
     from pellucid.neighborhoods import BaseNeighborhoods
@@ -32,8 +32,10 @@ def tensor(values: Any, name: str) -> Tensor:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"`{name}` must be a tensor, an array or nested lists of numbers. Got {type(values).__name__} "
-            f"({error}); convert it first, e.g. with `torch.tensor(...)`."
+            f"{Parameter(name)} must be a tensor, an array or nested lists of numbers",
+            got=f"{type(values).__name__} ({error})",
+            cure="convert it first, e.g. with `torch.tensor(...)`",
+            parameter=name,
         ) from error
 
 
@@ -44,8 +46,10 @@ def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
         if len(masked):
             place = ", ".join(f"{what} {i}" for what, i in zip(("row", "column"), masked[0].tolist(), strict=False))
             raise InputError(
-                f"`{name}` must hold no missing values. Got {len(masked)} masked, first in "
-                f"{place}; fill them, e.g. with `{name}.filled(0.0)`, or leave these rows out."
+                f"{Parameter(name)} must hold no missing values",
+                got=f"{len(masked)} masked, first in {place}",
+                cure=f"fill them, e.g. with `{name}.filled(0.0)`, or leave these rows out",
+                parameter=name,
             )
         values = values.data
     if values.dtype == object:
@@ -67,10 +71,17 @@ def _numbers(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarra
             column = columns[place[1]] if len(columns) == values.shape[1] else place[1]
             where += f" of column {column!r}"
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
-            raise InputError(f"`{name}` must hold no missing values. Got one in {where}; fill it or leave it out.")
+            raise InputError(
+                f"{Parameter(name)} must hold no missing values",
+                got=f"one in {where}",
+                cure="fill it or leave it out",
+                parameter=name,
+            )
         raise InputError(
-            f"`{name}` must hold numbers or booleans. Got {value!r} in {where}; leave that column out, or turn it into "
-            "numbers (one column of 0 and 1 for each category)."
+            f"{Parameter(name)} must hold numbers or booleans",
+            got=f"{value!r} in {where}",
+            cure="leave that column out, or turn it into numbers (one column of 0 and 1 for each category)",
+            parameter=name,
         )
     return values.astype(np.float64)
 
@@ -82,11 +93,18 @@ def table(values: Any, name: str) -> Tensor:
         result = result[:, None]
     if result.ndim != 2:
         raise InputError(
-            f"`{name}` must have one row per point (N, or N x columns). Got shape "
-            f"{tuple(result.shape)}; flatten the leading dimensions, e.g. `{name}.flatten(0, -2)`."
+            f"{Parameter(name)} must have one row per point (N, or N x columns)",
+            got=f"shape {tuple(result.shape)}",
+            cure=f"flatten the leading dimensions, e.g. `{name}.flatten(0, -2)`",
+            parameter=name,
         )
     if result.is_complex():
-        raise InputError(f"`{name}` must hold real numbers. Got {result.dtype}; pass real and imaginary parts.")
+        raise InputError(
+            f"{Parameter(name)} must hold real numbers",
+            got=f"{result.dtype}",
+            cure="pass real and imaginary parts",
+            parameter=name,
+        )
     finite(result, name)
     return result
 
@@ -100,8 +118,10 @@ def finite(values: Tensor, name: str) -> None:
     bad = (~torch.isfinite(values.detach())).flatten(1).any(dim=1).nonzero().flatten()
     if len(bad):
         raise InputError(
-            f"`{name}` must be finite. Got NaN or infinity in {len(bad)} of {len(values)} rows, first in "
-            f"row {int(bad[0])}; remove or impute such rows, or lower the learning rate if training diverged."
+            f"{Parameter(name)} must be finite",
+            got=f"NaN or infinity in {len(bad)} of {len(values)} rows, first in row {int(bad[0])}",
+            cure="remove or impute such rows, or lower the learning rate if training diverged",
+            parameter=name,
         )
 
 
@@ -115,14 +135,17 @@ def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tupl
     # A compiler traces no such question, and has no such tensors.
     if not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(f):
         raise InputError(
-            f"`{name}` must be plain numbers: witnesses are fitted to them. Got a tensor inside of a transformation of "
-            "torch.func (grad, vmap, ...), which has none; call the game outside of it, and use `backward` or "
-            "`torch.autograd.grad`."
+            f"{Parameter(name)} must be plain numbers: witnesses are fitted to them",
+            got="a tensor inside of a transformation of torch.func (grad, vmap, ...), which has none",
+            cure="call the game outside of it, and use `backward` or `torch.autograd.grad`",
+            parameter=name,
         )
     if x.device != f.device or f.device != hoods.device:
         raise InputError(
-            f"`x`, `{name}` and `hoods` must be on one device. Got {x.device}, {f.device} and {hoods.device}; "
-            "move them with `.to(device)`."
+            f"`x`, {Parameter(name)} and `hoods` must be on one device",
+            got=f"{x.device}, {f.device} and {hoods.device}",
+            cure="move them with `.to(device)`",
+            parameter="x",
         )
     # Witnesses are constants when the predictor is differentiated, and so are the features that they read.
     x, f = table(x.detach(), "x"), table(f, name)
@@ -131,11 +154,18 @@ def points(x: Any, f: Any, hoods: BaseNeighborhoods, *, name: str = "f") -> tupl
     for label, values in (("x", x), (name, f)):
         if len(values) != hoods.n_points:
             raise InputError(
-                f"`{label}` must have one row for each of the {hoods.n_points} points of the neighborhoods. "
-                f"Got {len(values)} rows; pass all points (members and centers), or rebuild the neighborhoods."
+                f"{Parameter(label)} must have one row for each of the {hoods.n_points} points of the neighborhoods",
+                got=f"{len(values)} rows",
+                cure="pass all points (members and centers), or rebuild the neighborhoods",
+                parameter=label,
             )
     if not f.shape[1]:
-        raise InputError(f"`{name}` must have at least one column. Got none; a vector counts as one column.")
+        raise InputError(
+            f"{Parameter(name)} must have at least one column",
+            got="none",
+            cure="a vector counts as one column",
+            parameter=name,
+        )
     return x, f
 
 
@@ -145,8 +175,13 @@ def neighborhoods(hoods: Any) -> None:
 
     if not isinstance(hoods, BaseNeighborhoods):
         raise InputError(
-            f"`hoods` must be neighborhoods. Got {type(hoods).__name__}; make them with `windows`, `nearest`, "
-            "`within`, `from_lists` or `from_pairs`, and mind the order of arguments: (f, x, hoods)."
+            "`hoods` must be neighborhoods",
+            got=f"{type(hoods).__name__}",
+            cure=(
+                "make them with `windows`, `nearest`, `within`, `from_lists` or `from_pairs`, and mind "
+                "the order of arguments: (f, x, hoods)"
+            ),
+            parameter="hoods",
         )
 
 
@@ -156,9 +191,12 @@ def one_process(owner: str, what: str) -> None:
 
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         raise InputError(
-            f"A {owner} must be played in one process, since {what} in each. Got a process group of "
-            f"{distributed.get_world_size()}; play a SymmetricGame or an AsymmetricGame on the neighborhoods of each "
-            "process's batch, or train in one process."
+            f"A {owner} must be played in one process, since {what} in each",
+            got=f"a process group of {distributed.get_world_size()}",
+            cure=(
+                "play a SymmetricGame or an AsymmetricGame on the neighborhoods of each process's batch, "
+                "or train in one process"
+            ),
         )
 
 
@@ -167,8 +205,10 @@ def indices(values: Any, name: str) -> Tensor:
     result = tensor(values, name)
     if result.numel() and (result.is_floating_point() or result.is_complex() or result.dtype == torch.bool):
         raise InputError(
-            f"`{name}` must hold whole numbers. Got {result.dtype}; convert them with `.long()`, or a mask with "
-            "`.nonzero()`."
+            f"{Parameter(name)} must hold whole numbers",
+            got=f"{result.dtype}",
+            cure="convert them with `.long()`, or a mask with `.nonzero()`",
+            parameter=name,
         )
     return result.long().flatten()
 
@@ -178,8 +218,9 @@ def in_range(values: Tensor, bound: int, what: str, among: str) -> None:
     outside = ((values < 0) | (values >= bound)).nonzero().flatten()
     if len(outside):
         raise InputError(
-            f"Every {what} must lie between 0 and {bound - 1}, since there are {bound} {among}. "
-            f"Got {int(values[outside[0]])} at position {int(outside[0])}; correct it or leave it out."
+            f"Every {what} must lie between 0 and {bound - 1}, since there are {bound} {among}",
+            got=f"{int(values[outside[0]])} at position {int(outside[0])}",
+            cure="correct it or leave it out",
         )
 
 
@@ -188,14 +229,24 @@ def whole(value: Any, low: int, name: str, high: int | None = None) -> int:
     if _is(value, Integral) and low <= value and (high is None or value <= high):
         return int(value)
     bounds = f">= {low}" if high is None else f"between {low} and {high}"
-    raise InputError(f"`{name}` must be a whole number {bounds}. Got {value!r}; choose one within these bounds.")
+    raise InputError(
+        f"{Parameter(name)} must be a whole number {bounds}",
+        got=f"{value!r}",
+        cure="choose one within these bounds",
+        parameter=name,
+    )
 
 
 def at_least(value: Any, bound: float, name: str, owner: str) -> float:
     """A finite real number of any kind (Python's, NumPy's) that is not below its bound."""
     if _is(value, Real) and bound <= value and math.isfinite(value):
         return float(value)
-    raise InputError(f"`{name}` of {owner} must be a finite number >= {bound:g}. Got {value!r}; choose such a number.")
+    raise InputError(
+        f"{Parameter(name)} of {owner} must be a finite number >= {bound:g}",
+        got=f"{value!r}",
+        cure="choose such a number",
+        parameter=name,
+    )
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -207,7 +258,12 @@ def flat(given: Sequence[Any], kind: type[T], owner: str, what: str) -> tuple[T,
     """Things of one kind, given one by one or in lists."""
     parts = [part for item in given for part in (item if isinstance(item, list | tuple) else [item])]
     if not parts or not all(isinstance(part, kind) for part in parts):
-        raise InputError(f"`{owner}` takes one or more {what}. Got {given!r}; pass them one by one or in a list.")
+        raise InputError(
+            f"{Parameter(owner)} takes one or more {what}",
+            got=f"{given!r}",
+            cure="pass them one by one or in a list",
+            parameter=owner,
+        )
     return tuple(parts)
 
 
@@ -217,7 +273,9 @@ def names(given: Sequence[Any] | None, default: list[str], kind: str) -> list[st
         return default
     if len(given) != len(default):
         raise InputError(
-            f"There must be one name for each of the {len(default)} {kind}. Got {len(given)}; give one each, in order."
+            f"There must be one name for each of the {len(default)} {kind}",
+            got=f"{len(given)}",
+            cure="give one each, in order",
         )
     return [str(name) for name in given]
 
@@ -226,5 +284,7 @@ def fitted(model: Any) -> None:
     """Refuse a model that has not been trained."""
     if not hasattr(model, "network_"):
         raise InputError(
-            f"The {type(model).__name__} must be trained first. Got an untrained one; call `fit`, or `load` one."
+            f"The {type(model).__name__} must be trained first",
+            got="an untrained one",
+            cure="call `fit`, or `load` one",
         )

@@ -73,8 +73,11 @@ class Published:
                 except (ValueError, EOFError, OSError) as error:
                     flaw = f"what came cannot be read ({error})"
         raise InputError(
-            f"The data of {self.title} must be on this computer. Got none, and {self.address} could not be "
-            f"downloaded: {flaw}. Try again, or download it by hand and {self.by_hand.format(place=place)}."
+            f"The data of {self.title} must be on this computer",
+            got=(
+                f"none, and {self.address} could not be downloaded: {flaw}. Try again, or download it by "
+                f"hand and {self.by_hand.format(place=place)}"
+            ),
         )
 
 

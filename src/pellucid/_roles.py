@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.columns import is_category, is_date, texts_of, varies
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.outcomes import named_outcomes
 from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
 
@@ -34,8 +34,10 @@ def find_predictions(table: Table, source: str) -> list[str]:
         names = names or [name for name in table.header if plain(name) == usual]
     if not names:
         raise InputError(
-            f"{source} must have a column of predictions, named prediction or the like. Got "
-            f"{', '.join(table.header)}; say which one it is with `prediction=`."
+            f"{source} must have a column of predictions, named prediction or the like",
+            got=f"{', '.join(table.header)}",
+            cure=f"say which one it is with {Parameter('prediction'):=}",
+            parameter="prediction",
         )
     return names
 
@@ -62,8 +64,10 @@ def find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
             return molecules[name]
     reasons = ", ".join(f"{name} ({why})" for name, why in left_out[:_LISTED]) or "no other columns"
     raise InputError(
-        f"{source} must have features beside the predictions: columns of numbers or categories, or one of SMILES. Got "
-        f"{reasons}; add what the model reads, or name the columns with `features=`."
+        f"{source} must have features beside the predictions: columns of numbers or categories, or one of SMILES",
+        got=f"{reasons}",
+        cure=f"add what the model reads, or name the columns with {Parameter('features'):=}",
+        parameter="features",
     )
 
 

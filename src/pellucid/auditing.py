@@ -245,21 +245,30 @@ def audit(
 
     Parameters
     ----------
-    f : (N,) or (N, K) predictions at all points.
-    x : (N, P) features that the witnesses read.
-    hoods : n neighborhoods over the N points.
-    family : where the witnesses come from.
-    deviation : the measure d(f, g) of the deviations.
-    features, outputs : names to print witnesses with; by default those of a table's columns.
-    judges : the neighborhoods that held-out measures and bounds come from, by their places; by default all. Where some
-        of them chose the family's settings, take the others: see `pellucid.choosing`.
+    f : array_like
+        (N,) or (N, K) predictions at all points.
+    x : array_like
+        (N, P) features that the witnesses read.
+    hoods : BaseNeighborhoods
+        N neighborhoods over the N points.
+    family : WitnessFamily
+        Where the witnesses come from.
+    deviation : Deviation
+        The measure d(f, g) of the deviations.
+    features, outputs : sequence of str, optional
+        Names to print witnesses with; by default those of a table's columns.
+    judges : sequence of int or Tensor, optional
+        The neighborhoods that held-out measures and bounds come from, by their places; by default all. Where some of
+        them chose the family's settings, take the others: see `pellucid.choosing`.
     """
     features = list(x.columns) if features is None and hasattr(x, "columns") else features
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
     x, f = _checks.points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):
-        raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
+        raise InputError(
+            "`family` must be a witness family, such as LinearFamily()", got=f"{family!r}", parameter="family"
+        )
     if judges is not None:
         judges = _checks.indices(judges, "judges")
         _checks.in_range(judges, len(hoods), "`judges`", "neighborhoods")

@@ -35,6 +35,8 @@ class Bank:
     an unbiased estimate of the full game's penalty for random batches: over the batches of an epoch, the
     average weighted by |J|/N has exactly the full game's gradient.
 
+    Examples
+    --------
     >>> import pellucid as pl
     >>> x = torch.linspace(0, 1, 50)[:, None]
     >>> predictor = torch.nn.Linear(1, 1)
@@ -50,11 +52,15 @@ class Bank:
 
     Parameters
     ----------
-    game : a `SymmetricGame`.
-    x : (N, P) features of all points.
-    hoods : neighborhoods over the N points.
-    refit_every : how many points pay their penalty from one fit of the witnesses to the next; N by default, once an
-        epoch. 1 is a fit for every batch; 0 leaves it to `refit` alone.
+    game : SymmetricGame
+        A `SymmetricGame`.
+    x : array_like
+        (N, P) features of all points.
+    hoods : BaseNeighborhoods
+        Neighborhoods over the N points.
+    refit_every : int, optional
+        How many points pay their penalty from one fit of the witnesses to the next; N by default, once an epoch. 1 is
+        a fit for every batch; 0 leaves it to `refit` alone.
     """
 
     def __init__(
@@ -62,8 +68,9 @@ class Bank:
     ) -> None:
         if not isinstance(game, SymmetricGame):
             raise InputError(
-                f"Only a SymmetricGame can be played point by point. Got {type(game).__name__}; call that game "
-                "on whole neighborhoods instead."
+                "Only a SymmetricGame can be played point by point",
+                got=f"{type(game).__name__}",
+                cure="call that game on whole neighborhoods instead",
             )
         _checks.neighborhoods(hoods)
         _checks.one_process("Bank", _STALE)
@@ -79,7 +86,7 @@ class Bank:
         if index is None:
             self.predictions = _checks.points(self.x, f, self.hoods)[1].detach().clone()
         elif self.predictions is None:
-            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`.")
+            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
         else:
             f, index = self._batch(f, index)
             self.predictions[index] = f.detach().to(self.predictions)
@@ -89,13 +96,17 @@ class Bank:
         f, index = _checks.table(f, "f"), _checks.indices(index, "index").to(self.hoods.device)
         if len(index) != len(f) or not len(index):
             raise InputError(
-                f"`index` must name the point of each of the {len(f)} rows of `f`. Got {len(index)} points."
+                f"`index` must name the point of each of the {len(f)} rows of `f`",
+                got=f"{len(index)} points",
+                parameter="index",
             )
         _checks.in_range(index, self.hoods.n_points, "index", "points")
         if self.predictions is not None and f.shape[1] != self.predictions.shape[1]:
             raise InputError(
-                f"`f` must have the {self.predictions.shape[1]} columns of the predictions in the bank. "
-                f"Got {f.shape[1]}; pass all outputs."
+                f"`f` must have the {self.predictions.shape[1]} columns of the predictions in the bank",
+                got=f"{f.shape[1]}",
+                cure="pass all outputs",
+                parameter="f",
             )
         return f, index
 
@@ -103,7 +114,7 @@ class Bank:
         """Fit all witnesses to the predictions in the bank, and return them."""
         _checks.one_process("Bank", _STALE)
         if self.predictions is None:
-            raise InputError("The bank is empty: fill it first with the predictions of all points, `bank.update(f)`.")
+            raise InputError("The bank is empty: fill it first with the predictions of all points, `bank.update(f)`")
         return self._fit(self.predictions.clone()).witnesses
 
     def _fit(self, predictions: Tensor) -> _Fitted:
@@ -147,7 +158,7 @@ class Bank:
     def _require_fitted(self) -> _Fitted:
         if self._fitted is None:
             raise InputError(
-                "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`."
+                "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`"
             )
         return self._fitted
 
@@ -163,14 +174,14 @@ class Bank:
         """Go on from a saved state, with witnesses fitted again to what they were fitted to: fits are repeatable."""
         missing = {"predictions", "fitted_to", "paid"} - set(state)
         if missing:
-            raise InputError(f"The state must be one that `state_dict()` gave. Got one without {sorted(missing)}.")
+            raise InputError("The state must be one that `state_dict()` gave", got=f"one without {sorted(missing)}")
         kept = {name: state[name] for name in ("predictions", "fitted_to")}
         for name, values in kept.items():
             if values is not None:
                 if len(values) != self.hoods.n_points:
                     raise InputError(
-                        f"The saved state is of a bank of {len(values)} points. This one has {self.hoods.n_points}; "
-                        "make it with the same points and neighborhoods."
+                        f"The saved state is of a bank of {len(values)} points. This one has {self.hoods.n_points}",
+                        cure="make it with the same points and neighborhoods",
                     )
                 kept[name] = values.to(self.hoods.device, copy=True)
         self.predictions, self._fitted = kept["predictions"], None

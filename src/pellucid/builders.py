@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import Neighborhoods, Windows
 
 Sampler: TypeAlias = Callable[[Tensor, int, torch.Generator | None], Tensor]
@@ -22,12 +22,18 @@ def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
     The points are the positions of all sequences, one sequence after the other: N = sum(lengths), and every
     position is the center of one neighborhood. At the ends of a sequence windows are cut short.
 
+    Examples
+    --------
     >>> windows([4, 3], radius=1).sizes.tolist()
     [2, 3, 3, 2, 2, 3, 2]
     """
     sizes = _checks.indices(lengths, "lengths")
     if not len(sizes) or (sizes < 1).any():
-        raise InputError(f"`lengths` must hold at least one sequence, each of length >= 1. Got {sizes.tolist()[:20]}.")
+        raise InputError(
+            "`lengths` must hold at least one sequence, each of length >= 1",
+            got=f"{sizes.tolist()[:20]}",
+            parameter="lengths",
+        )
     radius = _checks.whole(radius, 0, "radius")
     ends = torch.repeat_interleave(sizes.cumsum(0), sizes)
     starts = ends - torch.repeat_interleave(sizes, sizes)
@@ -45,15 +51,21 @@ def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> 
 
     Parameters
     ----------
-    x : (N, P) features. Tables of pandas, booleans and whole numbers do as well.
-    k : the number of members.
-    query : (Q, P) new points. Each is the center of a neighborhood of the k points of x nearest to it, and a member
-        of none: witnesses are fitted to points of x, and what they say at the new point can be held against the
+    x : array_like
+        (N, P) features. Tables of pandas, booleans and whole numbers do as well.
+    k : int
+        The number of members.
+    query : array_like
+        (Q, P) new points. Each is the center of a neighborhood of the k points of x nearest to it, and a member of
+        none: witnesses are fitted to points of x, and what they say at the new point can be held against the
         predictor. Neighborhoods are then over the N + Q points x, then query: witnesses and predictor read
         `torch.cat([x, query])`. For neighborhoods that hold new points, too, search among all of them.
-    standardize : whether columns count in units of their standard deviation over x; those that are constant, up to
-        rounding, then do not count.
+    standardize : bool
+        Whether columns count in units of their standard deviation over x; those that are constant, up to rounding,
+        then do not count.
 
+    Examples
+    --------
     >>> points = torch.tensor([[0.0], [1.0], [5.0], [6.0]])
     >>> nearest(points, k=2).members.tolist()
     [0, 1, 1, 0, 2, 3, 3, 2]
@@ -79,9 +91,12 @@ def within(x: Any, *, radius: float, p: float = 2, standardize: bool = False) ->
 
     Parameters
     ----------
-    x : (N, P) features, as in `nearest`.
-    radius, p : how far members may be, in which norm.
-    standardize : as in `nearest`; the radius is then in standard deviations.
+    x : array_like
+        (N, P) features, as in `nearest`.
+    radius, p : float
+        How far members may be, in which norm.
+    standardize : bool
+        As in `nearest`; the radius is then in standard deviations.
     """
     features, _ = _features(x, standardize=standardize)
     _checks.at_least(radius, 0, "radius", "within")
@@ -100,18 +115,21 @@ def from_lists(
 
     Parameters
     ----------
-    members : for each neighborhood the indices of its points.
-    centers : the point that each belongs to; by default neighborhood i belongs to point i.
-    n_points : the number of points; by default just enough for all members and centers.
+    members : sequence of sequence of int or Tensor
+        For each neighborhood the indices of its points.
+    centers : sequence of int or Tensor, optional
+        The point that each belongs to; by default neighborhood i belongs to point i.
+    n_points : int, optional
+        The number of points; by default just enough for all members and centers.
     """
     lists = [_checks.indices(m, "members") for m in members]
     sizes = torch.tensor([len(m) for m in lists])
     if not len(lists):
-        raise InputError("`members` must hold at least one neighborhood. Got none.")
+        raise InputError("`members` must hold at least one neighborhood", got="none", parameter="members")
     flat = torch.cat(lists)
     middle = torch.arange(len(lists)) if centers is None else _checks.indices(centers, "centers")
     if len(middle) != len(lists):
-        raise InputError(f"There must be one center for each of the {len(lists)} neighborhoods. Got {len(middle)}.")
+        raise InputError(f"There must be one center for each of the {len(lists)} neighborhoods", got=f"{len(middle)}")
     if n_points is None:
         n_points = int(torch.cat([flat, middle]).max()) + 1
     return Neighborhoods(flat, torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]), middle, n_points)
@@ -126,12 +144,15 @@ def from_pairs(rows: Any, columns: Any, *, n_points: int) -> Neighborhoods:
     center, member = _checks.indices(rows, "rows"), _checks.indices(columns, "columns")
     n_points = _checks.whole(n_points, 1, "n_points")
     if len(center) != len(member):
-        raise InputError(f"`rows` and `columns` must be equally long. Got {len(center)} and {len(member)}.")
+        raise InputError(
+            "`rows` and `columns` must be equally long", got=f"{len(center)} and {len(member)}", parameter="rows"
+        )
     for name, values in (("rows", center), ("columns", member)):
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < n_points:
             raise InputError(
-                f"`{name}` must lie between 0 and {n_points - 1}, since there are {n_points} points. "
-                f"Got values from {int(values.min())} to {int(values.max())}."
+                f"{Parameter(name)} must lie between 0 and {n_points - 1}, since there are {n_points} points",
+                got=f"values from {int(values.min())} to {int(values.max())}",
+                parameter=name,
             )
     order = torch.argsort(center * n_points + member)
     sizes = torch.bincount(center, minlength=n_points)
@@ -146,10 +167,14 @@ def sampled(
 
     Parameters
     ----------
-    x : (n, P) the centers.
-    sampler : called as `sampler(x, size, generator)`, gives an (n, size, P) tensor of points around each center.
-    size : number of fresh points per center.
-    generator : source of randomness handed to the sampler, for repeatable neighborhoods.
+    x : array_like
+        (n, P) the centers.
+    sampler : Sampler
+        Called as `sampler(x, size, generator)`, gives an (n, size, P) tensor of points around each center.
+    size : int
+        Number of fresh points per center.
+    generator : Generator, optional
+        Source of randomness handed to the sampler, for repeatable neighborhoods.
 
     Returns
     -------
@@ -157,6 +182,8 @@ def sampled(
         must be evaluated on all of them.
     hoods : neighborhood i holds center i and its samples.
 
+    Examples
+    --------
     >>> def gaussian(x, size, generator):
     ...     noise = torch.randn(len(x), size, x.shape[1], generator=generator)
     ...     return x[:, None] + 0.1 * noise
@@ -170,8 +197,8 @@ def sampled(
     samples = _checks.tensor(sampler(centers, size, generator), "the samples")
     if samples.shape != (n, size, p):
         raise InputError(
-            f"The sampler must return a tensor of shape (centers, size, features) = {(n, size, p)}. "
-            f"Got {tuple(samples.shape)}."
+            f"The sampler must return a tensor of shape (centers, size, features) = {(n, size, p)}",
+            got=f"{tuple(samples.shape)}",
         )
     points = torch.cat([centers, samples.reshape(n * size, p)])
     _checks.finite(points, "the samples")
@@ -186,14 +213,18 @@ def _features(x: Any, query: Any = None, *, standardize: bool) -> tuple[np.ndarr
     table = _checks.table(x, "x")
     features = table.detach().cpu().double().numpy()
     if not features.size:
-        raise InputError(f"`x` must hold at least one point and one feature. Got shape {features.shape}.")
+        raise InputError(
+            "`x` must hold at least one point and one feature", got=f"shape {features.shape}", parameter="x"
+        )
     new = None
     if query is not None:
         new = _checks.table(query, "query").detach().cpu().double().numpy()
         if new.shape[1] != features.shape[1] or not len(new):
             raise InputError(
-                f"`query` must hold new points with the {features.shape[1]} features of `x`. Got shape {new.shape}; "
-                "pass the same columns, in the same order, and a single point as `query[None]`."
+                f"`query` must hold new points with the {features.shape[1]} features of `x`",
+                got=f"shape {new.shape}",
+                cure="pass the same columns, in the same order, and a single point as `query[None]`",
+                parameter="query",
             )
     if not standardize:
         return features, new

@@ -103,15 +103,22 @@ def choose(
 
     Parameters
     ----------
-    f : (N,) or (N, K) predictions at all points.
-    x : (N, P) features that the witnesses read, in units in which a ridge may treat them alike: standardized.
-    hoods : with `neighbors`, neighborhoods of one size with the nearest members first, as `nearest` makes them;
-        otherwise any.
-    neighbors : the numbers of neighbors to choose from, at most the size of the neighborhoods; None leaves the
-        neighborhoods as they are.
-    ridges : of linear witnesses, to choose from.
-    family : other witnesses than linear ones, which are fitted again for each member; then there is no ridge to choose.
-    seed : of the neighborhoods that choose.
+    f : array_like
+        (N,) or (N, K) predictions at all points.
+    x : array_like
+        (N, P) features that the witnesses read, in units in which a ridge may treat them alike: standardized.
+    hoods : BaseNeighborhoods
+        With `neighbors`, neighborhoods of one size with the nearest members first, as `nearest` makes them; otherwise
+        any.
+    neighbors : sequence of int, optional
+        The numbers of neighbors to choose from, at most the size of the neighborhoods; None leaves the neighborhoods
+        as they are.
+    ridges : sequence of float
+        Of linear witnesses, to choose from.
+    family : WitnessFamily, optional
+        Other witnesses than linear ones, which are fitted again for each member; then there is no ridge to choose.
+    seed : int
+        Of the neighborhoods that choose.
 
     Examples
     --------
@@ -129,7 +136,9 @@ def choose(
     counts = _counts(neighbors, sizes)
     large = (sizes >= 2).nonzero().flatten().cpu()
     if not len(large):
-        raise InputError("Neighborhoods must have at least 2 members to leave one out. Got smaller ones; join them.")
+        raise InputError(
+            "Neighborhoods must have at least 2 members to leave one out", got="smaller ones", cure="join them"
+        )
     generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
     order = large[torch.randperm(len(large), generator=generator)]
     aside = len(order) >= 2 * _SET_ASIDE
@@ -174,7 +183,12 @@ def _counts(neighbors: Sequence[int] | None, sizes: Tensor) -> list[int] | None:
     smallest = int(sizes.min())
     counts = sorted({_checks.whole(k, 2, "neighbors", smallest) for k in neighbors})
     if not counts:
-        raise InputError("`neighbors` must hold at least one number. Got none; leave it out to choose the ridge alone.")
+        raise InputError(
+            "`neighbors` must hold at least one number",
+            got="none",
+            cure="leave it out to choose the ridge alone",
+            parameter="neighbors",
+        )
     return counts
 
 

@@ -75,10 +75,14 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
 
     Parameters
     ----------
-    cells : of the rows that are read.
-    rows : their numbers in the file, for messages.
-    comma : whether numbers may have a decimal comma.
-    source : what the file is called.
+    cells : sequence of str
+        Of the rows that are read.
+    rows : sequence of int
+        Their numbers in the file, for messages.
+    comma : bool
+        Whether numbers may have a decimal comma.
+    source : str
+        What the file is called.
     """
     if not texts_of(cells, comma):
         return _number(name, cells, comma)
@@ -88,8 +92,8 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
         if date or (value_of(cell, comma) is None and not category):
             what = "a date; write it as a number, such as days" if date else "mend it"
             raise InputError(
-                f"Column {name!r} of {source} must hold finite numbers, or texts that repeat. Got "
-                f"{cell.strip()[:40]!r} in row {row}: {what}, or choose another column."
+                f"Column {name!r} of {source} must hold finite numbers, or texts that repeat",
+                got=f"{cell.strip()[:40]!r} in row {row}: {what}, or choose another column",
             )
     return _category(name, cells, comma)
 
@@ -102,8 +106,9 @@ def read_numbers(table: Table, names: Sequence[str], source: str, skipped: dict[
             value = value_of(cell, table.comma)
             if value is None:
                 raise InputError(
-                    f"Column {name!r} of {source} must hold finite numbers. Got {cell.strip()[:40]!r} in row "
-                    f"{table.numbers[i]}; mend it, or choose another column."
+                    f"Column {name!r} of {source} must hold finite numbers",
+                    got=f"{cell.strip()[:40]!r} in row {table.numbers[i]}",
+                    cure="mend it, or choose another column",
                 )
             if math.isnan(value) and skipped is not None:
                 skipped.setdefault(i, f"{name!r} is blank")

@@ -38,8 +38,10 @@ def gaussian_kl(f: Tensor, g: Tensor) -> Tensor:
     """
     if f.shape[-1] % 2:
         raise InputError(
-            "`gaussian_kl` takes means followed by as many log-variances, an even number of columns. "
-            f"Got {f.shape[-1]}; concatenate them as `torch.cat([mean, log_variance], dim=-1)`."
+            "`gaussian_kl` takes means followed by as many log-variances, an even number of columns",
+            got=f"{f.shape[-1]}",
+            cure="concatenate them as `torch.cat([mean, log_variance], dim=-1)`",
+            parameter="gaussian_kl",
         )
     f_mean, f_log = f.chunk(2, dim=-1)
     g_mean, g_log = g.chunk(2, dim=-1)
@@ -54,7 +56,8 @@ def measure(deviation: Deviation, f: Tensor, g: Tensor) -> Tensor:
     if not isinstance(distances, Tensor) or distances.shape != f.shape[:1]:
         got = tuple(distances.shape) if isinstance(distances, Tensor) else type(distances).__name__
         raise InputError(
-            f"A deviation must return one number for each of the {len(f)} rows. Got {got} from "
-            f"{getattr(deviation, '__name__', deviation)!r}; sum over the outputs, `.sum(-1)`, and not over the points."
+            f"A deviation must return one number for each of the {len(f)} rows",
+            got=f"{got} from {getattr(deviation, '__name__', deviation)!r}",
+            cure="sum over the outputs, `.sum(-1)`, and not over the points",
         )
     return distances

@@ -87,6 +87,8 @@ def effective_size(family: WitnessFamily, n_features: int) -> int:
     it is the smallest m with m > 2^depth(m). This speaks of the family, for points in general position that the
     features separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already.
 
+    Examples
+    --------
     >>> effective_size(LinearFamily(), 8), effective_size(TreeFamily(depth=3), 2048)
     (10, 9)
     """
@@ -101,8 +103,8 @@ def effective_size(family: WitnessFamily, n_features: int) -> int:
         for m in range(1, 2**16):
             if (m - 1).bit_length() > family.depth_for(m):  # that is, m > 2^depth
                 return m
-        raise InputError(f"No size below 2^16 is effective for {family!r}: lower its depth.")
-    raise InputError(f"The effective size is known for constant, linear and tree families. Got {family!r}.")
+        raise InputError(f"No size below 2^16 is effective for {family!r}: lower its depth")
+    raise InputError("The effective size is known for constant, linear and tree families", got=f"{family!r}")
 
 
 def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
@@ -121,8 +123,9 @@ def _gaps(
         ridge, intercept = family.ridge, family.intercept
     else:
         raise InputError(
-            f"Exact equilibria are known for ConstantFamily and LinearFamily. Got {family!r}; for other families "
-            "train a predictor with the game."
+            "Exact equilibria are known for ConstantFamily and LinearFamily",
+            got=f"{family!r}",
+            cure="for other families train a predictor with the game",
         )
     parts = []
     for i, center in enumerate(hoods.centers.tolist()):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any, final
 
 
 class PellucidError(Exception):
@@ -16,7 +18,104 @@ class PellucidError(Exception):
 
 
 class InputError(PellucidError, ValueError):
-    """An argument is not what it must be; the message says what must hold, what came and the cure."""
+    """An argument is not what it must be.
+
+    Parameters
+    ----------
+    must : str
+        What must hold, a sentence without its full stop.
+    got : str, optional
+        What came instead.
+    cure : str, optional
+        What to do about it.
+    parameter : str, optional
+        The name of the parameter to change, where it is one.
+
+    Examples
+    --------
+    >>> str(InputError(f"{Parameter('epochs')} must be at least 1", got="0", cure="try 20", parameter="epochs"))
+    '`epochs` must be at least 1. Got 0; try 20.'
+    """
+
+    def __init__(
+        self, must: str, *, got: str | None = None, cure: str | None = None, parameter: str | None = None
+    ) -> None:
+        super().__init__(must, got, cure, parameter)
+        self.must, self.got, self.cure, self.parameter = must, got, cure, parameter
+
+    def __str__(self) -> str:
+        came = "" if self.got is None else f". Got {self.got}"
+        text = f"{self.must}{came}{'' if self.cure is None else f'; {self.cure}'}"
+        return text if text.endswith("?") else f"{text}."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As Python pickles exceptions, between processes: with the arguments by name."""
+        return _input_error, self.args
+
+
+def _input_error(must: str, got: str | None, cure: str | None, parameter: str | None) -> InputError:
+    return InputError(must, got=got, cure=cure, parameter=parameter)
+
+
+@final
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that a sentence speaks of, in the words of whoever reads it: Python's by default.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : object, optional
+        To set it to.
+    of : str, optional
+        The class that it belongs to.
+
+    Examples
+    --------
+    >>> f"{Parameter('level')}, {Parameter('level'):=}, {Parameter('resume', True)}, {Parameter('width', of='Network')}"
+    '`level`, `level=`, `resume=True`, `width` of Network'
+    >>> with written_as(lambda parameter: f"--{parameter.name}"):
+    ...     f"set {Parameter('level'):=}"
+    'set --level'
+    """
+
+    name: str
+    value: Any = ...
+    of: str | None = None
+
+    @property
+    def settable(self) -> bool:
+        """Whether the reader has it at all."""
+        writer = _writer.get()
+        return writer is None or writer(self) is not None
+
+    def __format__(self, spec: str) -> str:
+        writer = _writer.get()
+        written = None if writer is None else writer(self)
+        if written is not None:
+            return written
+        value = spec if self.value is ... else f"={self.value!r}"
+        return f"`{self.name}{value}`" + (f" of {self.of}" if self.of else "")
+
+    def __str__(self) -> str:
+        return format(self)
+
+
+_writer: ContextVar[Callable[[Parameter], str | None] | None] = ContextVar("_writer", default=None)
+
+
+@contextmanager
+def written_as(writer: Callable[[Parameter], str | None]) -> Iterator[None]:
+    """Write parameters in sentences that begin here as `writer` does, such as options of a command.
+
+    It returns None for what it does not have.
+    """
+    token = _writer.set(writer)
+    try:
+        yield
+    finally:
+        _writer.reset(token)
 
 
 class ConvergenceError(PellucidError, RuntimeError):

@@ -39,18 +39,25 @@ def _settings(family: Any, deviation: Any, owner: str) -> None:
     """Refuse a family or a deviation of the wrong kind when the game is made, not when it is played."""
     if not isinstance(family, WitnessFamily):
         raise InputError(
-            f"`family` of {owner} must be a witness family, such as LinearFamily(). Got {family!r}; for several "
-            "families use BestOf(...) or SumOfGames(...)."
+            f"`family` of {owner} must be a witness family, such as LinearFamily()",
+            got=f"{family!r}",
+            cure="for several families use BestOf(...) or SumOfGames(...)",
+            parameter="family",
         )
     if not callable(deviation):
-        raise InputError(f"`deviation` of {owner} must be a function, such as squared_error. Got {deviation!r}.")
+        raise InputError(
+            f"`deviation` of {owner} must be a function, such as squared_error",
+            got=f"{deviation!r}",
+            parameter="deviation",
+        )
 
 
 def _outcome(penalty: Tensor, deviations: Tensor, witnesses: Any) -> Outcome:
     if not penalty.detach().isfinite():
         raise InputError(
-            "The penalty must be finite. Got NaN or infinity: predictions, features or the deviation overflow; "
-            "scale them, or use float64."
+            "The penalty must be finite",
+            got="NaN or infinity: predictions, features or the deviation overflow",
+            cure="scale them, or use float64",
         )
     return Outcome(penalty, deviations.detach(), witnesses)
 
@@ -80,11 +87,15 @@ class SymmetricGame(Game):
 
     Parameters
     ----------
-    family : where the witnesses come from.
-    weight : lambda >= 0, against a task loss that is a mean over the centers.
-    deviation : d(f, g), see `pellucid.deviations`.
-    form : "consensus" (squared error only) and "direct" give the same penalty and the same gradient;
-        "auto" takes the cheaper one that applies.
+    family : WitnessFamily
+        Where the witnesses come from.
+    weight : float
+        Lambda >= 0, against a task loss that is a mean over the centers.
+    deviation : Deviation
+        D(f, g), see `pellucid.deviations`.
+    form : {"auto", "consensus", "direct"}
+        "consensus" (squared error only) and "direct" give the same penalty and the same gradient; "auto" takes the
+        cheaper one that applies.
     """
 
     family: WitnessFamily
@@ -96,9 +107,13 @@ class SymmetricGame(Game):
         _settings(self.family, self.deviation, "SymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "SymmetricGame")
         if self.form not in ("auto", "consensus", "direct"):
-            raise InputError(f'`form` of SymmetricGame must be "auto", "consensus" or "direct". Got {self.form!r}.')
+            raise InputError(
+                '`form` of SymmetricGame must be "auto", "consensus" or "direct"',
+                got=f"{self.form!r}",
+                parameter="form",
+            )
         if self.form == "consensus" and self.deviation is not squared_error:
-            raise InputError('The consensus form holds for squared_error only; use form="direct" or "auto".')
+            raise InputError("The consensus form holds for squared_error only", cure='use form="direct" or "auto"')
 
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
@@ -152,10 +167,14 @@ class UniformGame(nn.Module, Game):
 
     Parameters
     ----------
-    family, deviation : as in `SymmetricGame`.
-    margin : delta >= 0.
-    n_neighborhoods : the number of neighborhoods, over all batches.
-    initial : the multipliers' starting value; the entropic mirror map needs one above 0.
+    family, deviation : WitnessFamily or Deviation
+        As in `SymmetricGame`.
+    margin : float
+        Delta >= 0.
+    n_neighborhoods : int
+        The number of neighborhoods, over all batches.
+    initial : float
+        The multipliers' starting value; the entropic mirror map needs one above 0.
     """
 
     def __init__(
@@ -186,7 +205,8 @@ class UniformGame(nn.Module, Game):
 
         Parameters
         ----------
-        index : (n,) for a minibatch, which of all neighborhoods `hoods` are: `hoods = everything.select(index)`.
+        index : Tensor or list of int, optional
+            (n,) for a minibatch, which of all neighborhoods `hoods` are: `hoods = everything.select(index)`.
         """
         _checks.one_process("UniformGame", _DRIFT)
         x, f = _checks.points(x, f, hoods)
@@ -195,8 +215,12 @@ class UniformGame(nn.Module, Game):
         index = index.to(self.multipliers.device)
         if len(index) != len(hoods):
             raise InputError(
-                f"There must be one multiplier for each of the {len(hoods)} neighborhoods. Got {len(index)}; pass "
-                f"`index=` for a minibatch, or set `n_neighborhoods` of UniformGame (now {total}) to their number."
+                f"There must be one multiplier for each of the {len(hoods)} neighborhoods",
+                got=f"{len(index)}",
+                cure=(
+                    f"pass `index=` for a minibatch, or set `n_neighborhoods` of UniformGame (now {total}) "
+                    "to their number"
+                ),
             )
         _checks.in_range(index, total, "index", "neighborhoods in the game")
         witnesses = self.family.best_response(x, f.detach(), hoods)

@@ -85,7 +85,9 @@ def held_out(
     x, f = _checks.points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):
-        raise InputError(f"`family` must be a witness family, such as LinearFamily(). Got {family!r}.")
+        raise InputError(
+            "`family` must be a witness family, such as LinearFamily()", got=f"{family!r}", parameter="family"
+        )
     generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
     large = (hoods.sizes >= FEWEST).nonzero().flatten().cpu()
     values = f.double()
@@ -131,7 +133,9 @@ def one_left_out(hoods: BaseNeighborhoods, generator: torch.Generator) -> tuple[
 
     Returns
     -------
-    neighborhoods over N + n points, of which the last n are the copies; (n,) the members left out; (n,) those copied.
+    (Neighborhoods, Tensor, Tensor)
+        neighborhoods over N + n points, of which the last n are the copies; (n,) the members left out; (n,) those
+        copied.
     """
     n, sizes = len(hoods), hoods.sizes
     chance = torch.rand(n, generator=generator, dtype=torch.float64).to(hoods.device) * sizes

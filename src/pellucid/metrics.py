@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses
 
@@ -24,17 +24,21 @@ def generalized_auc(reference: Any, prediction: Any) -> Tensor:
 
     Parameters
     ----------
-    reference, prediction : (N,) or (N, K); predictions must be finite.
+    reference, prediction : array_like
+        (N,) or (N, K); predictions must be finite.
 
     Returns
     -------
-    A scalar for vectors, (K,) for tables: one score per column.
+    Tensor
+        A scalar for vectors, (K,) for tables: one score per column.
     """
     y, g = _checks.tensor(reference, "reference"), _checks.tensor(prediction, "prediction")
     if y.shape != g.shape or y.ndim not in (1, 2) or y.shape[1:] == (0,):
         raise InputError(
-            "`reference` and `prediction` must be two vectors or two tables of one shape, (N,) or (N, K). "
-            f"Got {tuple(y.shape)} and {tuple(g.shape)}; give one row per point and one column per output."
+            f"`reference` and {Parameter('prediction')} must be two vectors or two tables of one shape, (N,) or (N, K)",
+            got=f"{tuple(y.shape)} and {tuple(g.shape)}",
+            cure="give one row per point and one column per output",
+            parameter="reference",
         )
     vector = y.ndim == 1
     if vector:
@@ -49,17 +53,22 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
 
     Parameters
     ----------
-    reference : (N, K) values at the points, usually the predictor's; NaN are left out.
-    prediction : (M, K) values at the members, usually `witnesses.at_members()`.
+    reference : array_like
+        (N, K) values at the points, usually the predictor's; NaN are left out.
+    prediction : array_like
+        (M, K) values at the members, usually `witnesses.at_members()`.
     """
     _checks.neighborhoods(hoods)
     y, g = _checks.tensor(reference, "reference"), _checks.table(prediction, "prediction")
     y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or len(y) != hoods.n_points or len(g) != len(hoods.members) or y.shape[1] != g.shape[1]:
         raise InputError(
-            f"`reference` must have a row for each of the {hoods.n_points} points and `prediction` one for each of "
-            f"the {len(hoods.members)} members, with equally many columns. Got {tuple(y.shape)} and {tuple(g.shape)}; "
-            "for the latter pass `witnesses.at_members()`."
+            f"`reference` must have a row for each of the {hoods.n_points} points and "
+            f"{Parameter('prediction')} one for each of the {len(hoods.members)} members, with equally many "
+            "columns",
+            got=f"{tuple(y.shape)} and {tuple(g.shape)}",
+            cure="for the latter pass `witnesses.at_members()`",
+            parameter="reference",
         )
     return _scores(y[hoods.members], g, hoods.offsets.cpu().numpy())
 
@@ -88,8 +97,10 @@ def deviation_rmse(f: Any, witnesses: Witnesses) -> float:
     values = _checks.points(witnesses.x, f, witnesses.hoods)[1].detach().double()
     if values.shape[1] != witnesses.f.shape[1]:
         raise InputError(
-            f"`f` must have the {witnesses.f.shape[1]} outputs of the witnesses. Got {values.shape[1]}; pass the "
-            "predictions that they respond to, or others of the same outputs."
+            f"`f` must have the {witnesses.f.shape[1]} outputs of the witnesses",
+            got=f"{values.shape[1]}",
+            cure="pass the predictions that they respond to, or others of the same outputs",
+            parameter="f",
         )
     gap = values[witnesses.hoods.centers] - witnesses.at_centers().double()
     return float(gap.square().mean().sqrt())
@@ -102,26 +113,32 @@ def parameter_variation(parameters: Any, lengths: Any = None) -> float:
 
     Parameters
     ----------
-    parameters : (n, ...) the parameters of each witness, in the order of the points.
-    lengths : the lengths of the sequences that the points belong to; by default one sequence.
+    parameters : array_like
+        (n, ...) the parameters of each witness, in the order of the points.
+    lengths : object
+        The lengths of the sequences that the points belong to; by default one sequence.
     """
     theta = _checks.tensor(parameters, "parameters").detach().double()
     if theta.ndim < 2:
         raise InputError(
-            f"`parameters` must have a row for each witness, such as `witnesses.parameters` of linear ones. Got shape "
-            f"{tuple(theta.shape)}; the parameters of trees cannot be compared from point to point."
+            "`parameters` must have a row for each witness, such as `witnesses.parameters` of linear ones",
+            got=f"shape {tuple(theta.shape)}",
+            cure="the parameters of trees cannot be compared from point to point",
+            parameter="parameters",
         )
     steps = theta.diff(dim=0).abs().flatten(1).sum(1)
     if lengths is not None:
         sizes = _checks.indices(lengths, "lengths")
         if int(sizes.sum()) != len(theta) or (sizes < 1).any():
             raise InputError(
-                f"`lengths` must be at least 1 each and sum to the {len(theta)} witnesses. Got a sum of "
-                f"{int(sizes.sum())} and a least length of {int(sizes.min())}; pass those of the windows."
+                f"`lengths` must be at least 1 each and sum to the {len(theta)} witnesses",
+                got=f"a sum of {int(sizes.sum())} and a least length of {int(sizes.min())}",
+                cure="pass those of the windows",
+                parameter="lengths",
             )
         within = torch.ones(len(steps), dtype=torch.bool)
         within[sizes.cumsum(0)[:-1] - 1] = False
         steps = steps[within.to(steps.device)]
     if not len(steps):
-        raise InputError("The variation needs at least two consecutive points in a sequence. Got none.")
+        raise InputError("The variation needs at least two consecutive points in a sequence", got="none")
     return float(steps.mean())

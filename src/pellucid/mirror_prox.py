@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.games import UniformGame
 
 _LONGEST = 10.0
@@ -40,11 +40,15 @@ class MirrorProx:
 
     Parameters
     ----------
-    optimizer : torch optimiser of the predictor's parameters.
-    game : the `UniformGame` whose multipliers ascend.
-    multiplier_lr : eta > 0; by default 0.1 / margin (1 for a margin of 0): a multiplier rises by 0.1 a step where the
-        deviation is twice the margin, whatever the units. Larger ones reach the margin sooner and swing more around it.
-    mirror_map : "euclidean" or "entropic".
+    optimizer : Optimizer
+        Torch optimiser of the predictor's parameters.
+    game : UniformGame
+        The `UniformGame` whose multipliers ascend.
+    multiplier_lr : float, optional
+        Eta > 0; by default 0.1 / margin (1 for a margin of 0): a multiplier rises by 0.1 a step where the deviation is
+        twice the margin, whatever the units. Larger ones reach the margin sooner and swing more around it.
+    mirror_map : {"euclidean", "entropic"}
+        "euclidean" or "entropic".
     """
 
     def __init__(
@@ -57,27 +61,41 @@ class MirrorProx:
     ) -> None:
         if not isinstance(game, UniformGame):
             raise InputError(
-                f"`game` of MirrorProx must be a UniformGame. Got {game!r}; other games need no MirrorProx."
+                f"{Parameter('game')} of MirrorProx must be a UniformGame",
+                got=f"{game!r}",
+                cure="other games need no MirrorProx",
+                parameter="game",
             )
         if not isinstance(optimizer, Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
             raise InputError(
-                "`optimizer` of MirrorProx must be a torch optimiser that steps along one gradient, such as SGD or "
-                f"Adam. Got {type(optimizer).__name__}."
+                "`optimizer` of MirrorProx must be a torch optimiser that steps along one gradient, such "
+                "as SGD or Adam",
+                got=f"{type(optimizer).__name__}",
+                parameter="optimizer",
             )
         if multiplier_lr is None:
             multiplier_lr = 0.1 / game.margin if game.margin else 1.0
         if not _checks.at_least(multiplier_lr, 0, "multiplier_lr", "MirrorProx"):
-            raise InputError("`multiplier_lr` of MirrorProx must be above 0. Got 0; the multipliers would never move.")
+            raise InputError(
+                "`multiplier_lr` of MirrorProx must be above 0",
+                got="0",
+                cure="the multipliers would never move",
+                parameter="multiplier_lr",
+            )
         if mirror_map not in ("euclidean", "entropic"):
-            raise InputError(f'`mirror_map` of MirrorProx must be "euclidean" or "entropic". Got {mirror_map!r}.')
+            raise InputError(
+                '`mirror_map` of MirrorProx must be "euclidean" or "entropic"',
+                got=f"{mirror_map!r}",
+                parameter="mirror_map",
+            )
         if mirror_map == "entropic" and not bool((game.multipliers > 0).all()):
             raise InputError(
-                "The entropic mirror map multiplies, so all multipliers must start above 0; create the game with "
-                "UniformGame(..., initial=1.0)."
+                "The entropic mirror map multiplies, so all multipliers must start above 0",
+                cure="create the game with UniformGame(..., initial=1.0)",
             )
         if any(p is game.multipliers for group in optimizer.param_groups for p in group["params"]):
             raise InputError(
-                "The predictor's optimiser must not hold the multipliers, which ascend: leave `game.parameters()` out."
+                "The predictor's optimiser must not hold the multipliers, which ascend: leave `game.parameters()` out"
             )
         self.optimizer, self.game = optimizer, game
         self.multiplier_lr, self.mirror_map = multiplier_lr, mirror_map
@@ -107,17 +125,20 @@ class MirrorProx:
             loss = closure()
             if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.requires_grad:
                 raise InputError(
-                    f"The closure must return the loss as a scalar that has a gradient. Got {loss!r}; return "
-                    "`task_loss + game(f, x, hoods).penalty` and leave `backward` to MirrorProx."
+                    "The closure must return the loss as a scalar that has a gradient",
+                    got=f"{loss!r}",
+                    cure="return `task_loss + game(f, x, hoods).penalty` and leave `backward` to MirrorProx",
                 )
             touched: Tensor | None = self.game.multipliers.grad
             if touched is not None:
-                raise InputError("The closure must not call `backward`: MirrorProx does so; return the loss only.")
+                raise InputError(
+                    "The closure must not call `backward`: MirrorProx does so", cure="return the loss only"
+                )
             loss.backward()
         violations: Tensor | None = self.game.multipliers.grad
         if violations is None:
             raise InputError(
-                "The closure's loss lacks the game's penalty; return `task_loss + game(f, x, hoods).penalty`."
+                "The closure's loss lacks the game's penalty", cure="return `task_loss + game(f, x, hoods).penalty`"
             )
         return loss.detach(), violations
 
@@ -153,11 +174,12 @@ class MirrorProx:
         """Go on from a saved state; the predictor's own parameters are restored by their module."""
         missing = {"optimizer", "multipliers", "multiplier_lr", "mirror_map"} - set(state)
         if missing:
-            raise InputError(f"The state must be one that `state_dict()` gave. Got one without {sorted(missing)}.")
+            raise InputError("The state must be one that `state_dict()` gave", got=f"one without {sorted(missing)}")
         if state["multipliers"].shape != self.game.multipliers.shape:
             raise InputError(
-                f"The saved state is of a game with {len(state['multipliers'])} neighborhoods. "
-                f"This one has {len(self.game.multipliers)}; make the game with the same `n_neighborhoods`."
+                f"The saved state is of a game with {len(state['multipliers'])} neighborhoods. This one has "
+                f"{len(self.game.multipliers)}",
+                cure="make the game with the same `n_neighborhoods`",
             )
         self.optimizer.load_state_dict(state["optimizer"])
         with torch.no_grad():

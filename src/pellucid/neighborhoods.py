@@ -24,12 +24,18 @@ class BaseNeighborhoods(ABC):
 
     Attributes
     ----------
-    n_points : number of points N.
-    centers : (n,) the point that each neighborhood belongs to.
-    offsets : (n + 1,) neighborhood i owns the entries offsets[i] .. offsets[i + 1] - 1.
-    members : (M,) the point of each entry, neighborhood after neighborhood.
-    sizes : (n,) the number of members m_i.
-    rows : (M,) the neighborhood of each entry.
+    n_points : int
+        Number of points N.
+    centers : Tensor
+        (n,) the point that each neighborhood belongs to.
+    offsets : Tensor
+        (n + 1,) neighborhood i owns the entries offsets[i] .. offsets[i + 1] - 1.
+    members : Tensor
+        (M,) the point of each entry, neighborhood after neighborhood.
+    sizes : Tensor
+        (n,) the number of members m_i.
+    rows : Tensor
+        (M,) the neighborhood of each entry.
     """
 
     n_points: int
@@ -124,9 +130,11 @@ class BaseNeighborhoods(ABC):
     def _require_rows(self, values: Tensor, count: int, what: str) -> None:
         if not isinstance(values, Tensor) or values.ndim == 0 or len(values) != count:
             got = f"shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values).__name__
-            raise InputError(f"There must be a tensor with one row for each of the {count} {what}. Got {got}.")
+            raise InputError(f"There must be a tensor with one row for each of the {count} {what}", got=f"{got}")
         if values.is_complex() or values.dtype == torch.bool:
-            raise InputError(f"Sums are taken of real numbers. Got {values.dtype}; convert it, e.g. with `.double()`.")
+            raise InputError(
+                "Sums are taken of real numbers", got=f"{values.dtype}", cure="convert it, e.g. with `.double()`"
+            )
 
     def _index(self, index: Tensor | list[int] | slice) -> Tensor:
         """Indices of the chosen neighborhoods, checked."""
@@ -141,7 +149,7 @@ class BaseNeighborhoods(ABC):
             chosen = _checks.indices(chosen, "index")
         if not len(chosen):
             raise InputError(
-                "A selection must name at least one neighborhood, by indices, a mask or a slice. Got none."
+                "A selection must name at least one neighborhood, by indices, a mask or a slice", got="none"
             )
         _checks.in_range(chosen, n, "index", "neighborhoods")
         return chosen
@@ -162,10 +170,14 @@ class Neighborhoods(BaseNeighborhoods):
 
     Parameters
     ----------
-    members : (M,) point of each entry; no point twice in one neighborhood.
-    offsets : (n + 1,) rising from 0 to M; no neighborhood is empty.
-    centers : (n,) the point that each neighborhood belongs to; it need not be among its members.
-    n_points : the number of points N.
+    members : Tensor
+        (M,) point of each entry; no point twice in one neighborhood.
+    offsets : Tensor
+        (n + 1,) rising from 0 to M; no neighborhood is empty.
+    centers : Tensor
+        (n,) the point that each neighborhood belongs to; it need not be among its members.
+    n_points : int
+        The number of points N.
     """
 
     _parts = ("members", "offsets", "centers", "n_points")
@@ -178,14 +190,17 @@ class Neighborhoods(BaseNeighborhoods):
         n, m = len(self.centers), len(self._members)
         if not n or len(self.offsets) != n + 1 or self.offsets[0] != 0 or self.offsets[-1] != m:
             raise InputError(
-                "`offsets` must rise from 0 to the number of entries, one more than there are centers, and there "
-                f"must be at least one neighborhood. Got {len(self.offsets)} offsets for {n} centers and {m} entries."
+                "`offsets` must rise from 0 to the number of entries, one more than there are centers, and "
+                "there must be at least one neighborhood",
+                got=f"{len(self.offsets)} offsets for {n} centers and {m} entries",
+                parameter="offsets",
             )
         empty = (self.offsets.diff() <= 0).nonzero().flatten()
         if len(empty):
             raise InputError(
-                f"Every neighborhood must have at least one member. Neighborhood {int(empty[0])} has none "
-                f"({len(empty)} of {n} are empty); leave them out, or add the center itself."
+                "Every neighborhood must have at least one member",
+                got=f"none in neighborhood {int(empty[0])} ({len(empty)} of {n} are empty)",
+                cure="leave them out, or add the center itself",
             )
         _checks.in_range(self._members, self.n_points, "member", "points")
         _checks.in_range(self.centers, self.n_points, "center", "points")
@@ -194,8 +209,8 @@ class Neighborhoods(BaseNeighborhoods):
         if len(twice):
             i, j = divmod(int(entries[twice[0]]), self.n_points)
             raise InputError(
-                f"A point may be in a neighborhood only once. Point {j} is twice in neighborhood {i}; "
-                "remove the repetition, e.g. with `torch.unique`."
+                f"A point may be in a neighborhood only once. Point {j} is twice in neighborhood {i}",
+                cure="remove the repetition, e.g. with `torch.unique`",
             )
 
     @classmethod
@@ -235,9 +250,12 @@ class Windows(BaseNeighborhoods):
 
     Parameters
     ----------
-    lower, upper : (n,) neighborhood i holds the points lower[i] .. upper[i] - 1.
-    centers : (n,) the point that each neighborhood belongs to.
-    n_points : the number of points N.
+    lower, upper : Tensor
+        (n,) neighborhood i holds the points lower[i] .. upper[i] - 1.
+    centers : Tensor
+        (n,) the point that each neighborhood belongs to.
+    n_points : int
+        The number of points N.
     """
 
     _parts = ("lower", "upper", "centers", "n_points")
@@ -249,11 +267,12 @@ class Windows(BaseNeighborhoods):
         self.n_points = _checks.whole(n_points, 1, "n_points")
         if not len(self.centers) == len(self.lower) == len(self.upper) > 0:
             raise InputError(
-                "`lower`, `upper` and `centers` must be equally long and not empty. "
-                f"Got {len(self.lower)}, {len(self.upper)} and {len(self.centers)}."
+                "`lower`, `upper` and `centers` must be equally long and not empty",
+                got=f"{len(self.lower)}, {len(self.upper)} and {len(self.centers)}",
+                parameter="lower",
             )
         if (self.upper <= self.lower).any():
-            raise InputError("Every window must hold at least one point: `lower` must be below `upper`.")
+            raise InputError("Every window must hold at least one point: `lower` must be below `upper`")
         _checks.in_range(self.lower, self.n_points, "lower end", "points")
         _checks.in_range(self.upper - 1, self.n_points, "last member", "points")
         _checks.in_range(self.centers, self.n_points, "center", "points")

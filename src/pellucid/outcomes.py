@@ -42,7 +42,8 @@ def named_outcomes(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
     Parameters
     ----------
-    columns : the cells of each column, blanks left out.
+    columns : mapping of str to sequence of str
+        The cells of each column, blanks left out.
     """
     words = {name: re.split(r"[_.\s]+", plain(name)) for name in columns}
     events = [n for n, own in words.items() if any(map(_EVENTS.fullmatch, own)) and len({*columns[n]}) == 2]
@@ -59,8 +60,10 @@ def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth
 
     Parameters
     ----------
-    f : (N, K) predictions.
-    truth : (N,) measured values, NaN where there is none.
+    f : ndarray
+        (N, K) predictions.
+    truth : ndarray
+        (N,) measured values, NaN where there is none.
     """
     there = ~np.isnan(truth)
     if there.sum() < _ROWS or np.ptp(truth[there]) == 0:

@@ -13,7 +13,7 @@ import numpy as np
 from pellucid import _molecule_features, _roles
 from pellucid.builders import from_lists, nearest
 from pellucid.columns import Column, read_column, read_numbers, skip_blanks, varies
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.outcomes import OUTCOME, alike, revealing
 from pellucid.tables import Table, read_table, require_column, value_of
@@ -175,19 +175,25 @@ def read_predictions(
 
     Parameters
     ----------
-    prediction : the columns of predictions; by default those whose name says so.
-    features : the columns that witnesses read: those that the model read. By default all others that hold numbers or
+    prediction : sequence of str
+        The columns of predictions; by default those whose name says so.
+    features : sequence of str
+        The columns that witnesses read: those that the model read. By default all others that hold numbers or
         categories, without names, numberings, dates, constants, columns that are mostly blank, what looks like
         measured values, and what gives itself away as an outcome, see `pellucid.outcomes`.
-    truth : a column of measured values: no feature; the error of the predictions is reported.
-    groups : a column that says which rows are a neighborhood.
-    smiles : a column of molecules whose fingerprints are the features; used by default where there is one and there
-        are no other features.
-    blanks : among the features: "fill" puts the median of the column, and makes blanks of a category a level of their
-        own; "drop" leaves these rows out.
+    truth : str, optional
+        A column of measured values: no feature; the error of the predictions is reported.
+    groups : str, optional
+        A column that says which rows are a neighborhood.
+    smiles : str, optional
+        A column of molecules whose fingerprints are the features; used by default where there is one and there are no
+        other features.
+    blanks : {"fill", "drop"}
+        Among the features: "fill" puts the median of the column, and makes blanks of a category a level of their own;
+        "drop" leaves these rows out.
     """
     if blanks not in ("fill", "drop"):
-        raise InputError(f"`blanks` must be 'fill' or 'drop'. Got {blanks!r}.")
+        raise InputError("`blanks` must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
     table = read_table(path)
     source = Path(path).name
     for option, asked_for in {
@@ -205,7 +211,7 @@ def read_predictions(
     chosen, left_out = _roles.choose_features(table, others, asked, smiles, outputs)
     clash = set(chosen) & {*outputs, truth, groups}
     if clash:
-        raise InputError(f"A column must be one thing. Got {sorted(map(str, clash))[0]!r} twice; name it once.")
+        raise InputError("A column must be one thing", got=f"{sorted(map(str, clash))[0]!r} twice", cure="name it once")
     if not chosen and smiles is None:
         smiles = _roles.find_smiles(source, left_out)
         left_out = [(name, why) for name, why in left_out if name != smiles]
@@ -213,7 +219,12 @@ def read_predictions(
     f = read_numbers(table, outputs, source, skipped)
     known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
     if known is not None and np.isnan(known).all():
-        raise InputError(f"`truth=` must hold measured values. Got {truth!r}, which is blank; choose another column.")
+        raise InputError(
+            f"{Parameter('truth'):=} must hold measured values",
+            got=f"{truth!r}, which is blank",
+            cure="choose another column",
+            parameter="truth",
+        )
     labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
     for i, label in enumerate(labels or []):
         if not label:
@@ -224,9 +235,12 @@ def read_predictions(
     kept = [i for i in range(len(table.rows)) if i not in skipped]
     if len(kept) < _FEWEST:
         raise InputError(
-            f"{source} must have at least {_FEWEST} complete rows. Got {len(kept)} of {len(table.rows)}"
-            + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(skipped.items())[:1])
-            + ("; leave out columns with blanks by naming the others with `features=`." if skipped else "; add some.")
+            f"{source} must have at least {_FEWEST} complete rows",
+            got=f"{len(kept)} of {len(table.rows)}"
+            + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(skipped.items())[:1]),
+            cure=f"leave out columns with blanks by naming the others with {Parameter('features'):=}"
+            if skipped
+            else "add some",
         )
     rows = tuple(table.numbers[i] for i in kept)
     columns: list[Column] = []

@@ -26,7 +26,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.trust import Calibration, HeldOut, typical
 
 SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
@@ -57,6 +57,8 @@ def choose(trials: Sequence[Trial], tolerance: float) -> Trial:
 
     DEEP itself is never chosen: where no game is good enough, it is the one with the smallest loss.
 
+    Examples
+    --------
     >>> trials = [Trial(None, 1.0, 0.5), Trial(0.1, 0.99, 0.4), Trial(1.0, 1.01, 0.2), Trial(10.0, 1.5, 0.1)]
     >>> choose(trials, 0.02).weight
     1.0
@@ -78,7 +80,9 @@ def within(trials: Sequence[Trial], tolerance: float) -> float:
 def check_tolerance(tolerance: Any) -> float:
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 10:
         raise InputError(
-            f"The tolerance must be a share of DEEP's validation loss, 0 or more. Got {tolerance!r}; try {TOLERANCE}."
+            "The tolerance must be a share of DEEP's validation loss, 0 or more",
+            got=f"{tolerance!r}",
+            cure=f"try {TOLERANCE}",
         )
     return float(tolerance)
 
@@ -91,8 +95,9 @@ def parts_of(count: int, seed: int, shares: Sequence[float] = (0.8, 0.1, 0.1)) -
     small = [name for name, places in parts.items() if not len(places)]
     if small:
         raise InputError(
-            f"There must be something to learn from, to validate on and to test on. Got {count} in all, none of which "
-            f"is left for {small[0]}; give more."
+            "There must be something to learn from, to validate on and to test on",
+            got=f"{count} in all, none of which is left for {small[0]}",
+            cure="give more",
         )
     return parts
 
@@ -106,16 +111,17 @@ def open_folder(folder: Path, *, resume: bool) -> None:
 def require_place(folder: Path, *, resume: bool) -> None:
     """Refuse a folder that holds another run, or, if it is to go on, none."""
     if folder.is_file():
-        raise InputError(f"A run is a folder. Got {folder}, which is a file; choose another place with -o.")
+        raise InputError("A run is a folder", got=f"{folder}, which is a file", cure="choose another place with -o")
     begun = any((folder / CHECKPOINTS).glob("*/identity.json"))
     if not resume and (begun or (folder / SUMMARY).exists()):
         raise InputError(
-            f"The folder of a new run must hold no other run. Got {folder}; go on from it with --resume, or choose "
-            "another place with -o."
+            "The folder of a new run must hold no other run",
+            got=f"{folder}",
+            cure="go on from it with --resume, or choose another place with -o",
         )
     if resume and not begun:
         raise InputError(
-            f"There must be an interrupted run to go on from. Got none in {folder}; start it without --resume."
+            "There must be an interrupted run to go on from", got=f"none in {folder}", cure="start it without --resume"
         )
 
 
@@ -149,8 +155,10 @@ def side_by_side(
 
     Parameters
     ----------
-    fit : train a model with its checkpoints in a folder, going on from there if so told.
-    seen : validation loss and deviation of a trained model.
+    fit : callable
+        Train a model with its checkpoints in a folder, going on from there if so told.
+    seen : callable
+        Validation loss and deviation of a trained model.
     """
     games = [] if model.game is None else list(dict.fromkeys(weights)) or [model.weight]
     models: dict[float | None, Model] = {}
@@ -190,6 +198,8 @@ def extremes(
 ) -> list[tuple[int, str]]:
     """The places of what a report shows, most trustworthy first: both ends, and others evenly between them.
 
+    Examples
+    --------
     >>> [place for place, rank in extremes([0.3, 0.1, 0.2])], [rank for _, rank in extremes([0.3, 0.1, 0.2])]
     ([1, 2, 0], ['most', 'others', 'least'])
     """
@@ -218,6 +228,8 @@ def summary_of(kind: str, title: str, *, seed: int, **found: Any) -> dict[str, A
 def digest(items: Iterable[bytes]) -> str:
     """A fingerprint of what a run was tested on, whatever the order of the items and the names of their files.
 
+    Examples
+    --------
     >>> digest([b"CCO 1", b"CCN 2"]) == digest([b"CCN 2", b"CCO 1"]) != digest([b"CCN 2"])
     True
     """
@@ -295,11 +307,15 @@ def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Seq
 
     Parameters
     ----------
-    models : with their scores; `relative_error` is divided by that of always predicting the mean, and so is
+    models : mapping of str to object
+        With their scores; `relative_error` is divided by that of always predicting the mean, and so is
         `relative_error_one_step` of forecasts.
-    tested : the number of test items.
-    deviation : the measure of transparency.
-    more : what else is known.
+    tested : int
+        The number of test items.
+    deviation : str
+        The measure of transparency.
+    more : sequence of str
+        What else is known.
     """
     found = list(more)
     shown = models["GAME" if "GAME" in models else "DEEP"]["scores"]
@@ -368,14 +384,17 @@ def read_summary(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / SUMMARY
     if not path.is_file():
         raise InputError(
-            f"A finished run is a folder with {SUMMARY}. Got {folder}, which has none; pass the folder that `pellucid "
-            "train` wrote, or let an interrupted run go on with --resume."
+            f"A finished run is a folder with {SUMMARY}",
+            got=f"{folder}, which has none",
+            cure=("pass the folder that `pellucid train` wrote, or let an interrupted run go on with --resume"),
         )
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         summary["kind"], summary["models"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} must be as it was written. Got something else: {error}; run again.") from None
+        raise InputError(
+            f"{path} must be as it was written", got=f"something else: {error}", cure="run again"
+        ) from None
     return dict(summary)
 
 
@@ -384,11 +403,13 @@ def load(folder: str | Path, which: str | None = None) -> Any:
 
     Parameters
     ----------
-    folder : of a run, or of a model.
-    which : of a run, "game" or "deep"; by default GAME if there is one.
+    folder : str or Path
+        Of a run, or of a model.
+    which : str, optional
+        Of a run, "game" or "deep"; by default GAME if there is one.
     """
     if which not in (None, "game", "deep"):
-        raise InputError(f'`which` must be "game" or "deep". Got {which!r}.')
+        raise InputError(f'{Parameter("which")} must be "game" or "deep"', got=f"{which!r}", parameter="which")
     folder = Path(folder)
     inside = [folder / name for name in ([which] if which else ["game", "deep"])]
     for place in [folder, *inside]:
@@ -396,8 +417,11 @@ def load(folder: str | Path, which: str | None = None) -> Any:
             if (place / f"{name}.json").is_file():
                 return getattr(import_module(module), kind).load(place)
     raise InputError(
-        f"A model is a folder that `pellucid train` or `save` wrote. Got {folder}, where there is "
-        f"{'none called ' + which if which else 'none' if folder.exists() else 'nothing'}; correct the path."
+        "A model is a folder that `pellucid train` or `save` wrote",
+        got=(
+            f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}"
+        ),
+        cure="correct the path",
     )
 
 

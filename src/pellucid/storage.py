@@ -24,7 +24,7 @@ def save(folder: Path, name: str, content: Mapping[str, Any], tensors: Mapping[s
     from pellucid import __version__
 
     if folder.is_file():
-        raise InputError(f"A model is saved as a folder. Got {folder}, which is a file; choose another place.")
+        raise InputError("A model is saved as a folder", got=f"{folder}, which is a file", cure="choose another place")
     folder.mkdir(parents=True, exist_ok=True)
     drafts = {}
     for group, values in tensors.items():
@@ -44,8 +44,9 @@ def load(folder: Path, name: str, groups: Sequence[str]) -> tuple[dict[str, Any]
     absent = [file for file in files if not (folder / file).is_file()]
     if absent:
         raise InputError(
-            f"A saved {name} is a folder with {' and '.join(files)}. Got {folder} without {absent[0]}; pass the folder "
-            "that `save` wrote."
+            f"A saved {name} is a folder with {' and '.join(files)}",
+            got=f"{folder} without {absent[0]}",
+            cure="pass the folder that `save` wrote",
         )
     with as_saved(folder):
         content = json.loads((folder / files[0]).read_text())
@@ -53,7 +54,9 @@ def load(folder: Path, name: str, groups: Sequence[str]) -> tuple[dict[str, Any]
         tensors = {group: load_file(folder / f"{group}.safetensors") for group in groups}
     if found != FORMAT:
         raise InputError(
-            f"The saved format must be {FORMAT}. Got {found!r}, written by Pellucid {version}; use that version."
+            f"The saved format must be {FORMAT}",
+            got=f"{found!r}, written by Pellucid {version}",
+            cure="use that version",
         )
     return content, tensors
 
@@ -67,6 +70,7 @@ def as_saved(folder: Path) -> Iterator[None]:
         yield
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(
-            f"The files of a saved model must be as they were saved. Got {folder}, where something is not: {error}; "
-            "save the model again."
+            "The files of a saved model must be as they were saved",
+            got=f"{folder}, where something is not: {error}",
+            cure="save the model again",
         ) from error

@@ -51,18 +51,19 @@ def read_table(path: str | Path) -> Table:
     names: each line is a SMILES, a blank or tab, and a name, in columns called "smiles" and "name".
     """
     if not isinstance(path, str | Path):
-        raise InputError(f"The table must be a CSV file. Got {type(path).__name__}; give its path.")
+        raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="give its path")
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"The table must be a CSV file. Got {path}, which is a folder; name a file in it.")
+        raise InputError("The table must be a CSV file", got=f"{path}, which is a folder", cure="name a file in it")
     if not path.exists():
-        raise InputError(f"The table must be a CSV file. Got {path}, which does not exist; correct the path.")
+        raise InputError("The table must be a CSV file", got=f"{path}, which does not exist", cure="correct the path")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(
-            f"{path.name} must be text in UTF-8. Got other bytes: an Excel or compressed file, or another encoding; "
-            "save it as CSV in UTF-8."
+            f"{path.name} must be text in UTF-8",
+            got="other bytes: an Excel or compressed file, or another encoding",
+            cure="save it as CSV in UTF-8",
         ) from None
     if path.suffix.lower() == ".smi":
         return _smi(text, path.name)
@@ -71,22 +72,26 @@ def read_table(path: str | Path) -> Table:
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
-        raise InputError(f"{path.name} must be a table in text. Got one that cannot be read: {error}.") from None
+        raise InputError(f"{path.name} must be a table in text", got=f"one that cannot be read: {error}") from None
     counted = [(i + 1, row) for i, row in enumerate(lines) if any(cell.strip() for cell in row)]
     if len(counted) < 2:
         raise InputError(
-            f"{path.name} must have a line of names and at least one row. Got {len(counted)} lines; is it the "
-            "right file?"
+            f"{path.name} must have a line of names and at least one row",
+            got=f"{len(counted)} lines",
+            cure="is it the right file?",
         )
     header = [title.strip() for title in counted[0][1]]
     twice = sorted({title for title in header if header.count(title) > 1})
     if twice:
-        raise InputError(f"Every column of {path.name} must have its own name. Got {twice[0]!r} twice; rename one.")
+        raise InputError(
+            f"Every column of {path.name} must have its own name", got=f"{twice[0]!r} twice", cure="rename one"
+        )
     for number, row in counted[1:]:
         if len(row) != len(header):
             raise InputError(
-                f"Every row of {path.name} must have {len(header)} cells, separated by {separator!r}. Got {len(row)} "
-                f"in row {number}; mend it, and put texts that contain the separator in quotes."
+                f"Every row of {path.name} must have {len(header)} cells, separated by {separator!r}",
+                got=f"{len(row)} in row {number}",
+                cure="mend it, and put texts that contain the separator in quotes",
             )
     return Table(header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";")
 
@@ -96,7 +101,7 @@ def _smi(text: str, source: str) -> Table:
     if lines and plain(lines[0][1][0]) in SMILES_NAMES:  # some programs write a line of names
         lines = lines[1:]
     if not lines:
-        raise InputError(f"{source} must hold a SMILES on each line. Got none; is it the right file?")
+        raise InputError(f"{source} must hold a SMILES on each line", got="none", cure="is it the right file?")
     return Table(["smiles", "name"], [list(cells) for _, cells in lines], [i for i, _ in lines], False)
 
 
@@ -106,6 +111,8 @@ def smi_line(line: str) -> tuple[str, str]:
     An extension (CXSMILES) stays with its SMILES, for whoever reads that to refuse: without it, it would be another
     molecule.
 
+    Examples
+    --------
     >>> smi_line("CCO ethanol"), smi_line("C[C@H](N)O |&1:1| racemate")
     (('CCO', 'ethanol'), ('C[C@H](N)O |&1:1| racemate', ''))
     """
@@ -123,6 +130,8 @@ def plain(name: str) -> str:
 def require_column(name: str, header: Iterable[str], source: str, what: str) -> None:
     """Refuse a name that is no column, with the one that may have been meant.
 
+    Examples
+    --------
     >>> require_column("PIC50", ["smiles", "pIC50"], "a.csv", "A target")
     Traceback (most recent call last):
     pellucid.errors.InputError: A target must be a column of a.csv. Got 'PIC50'; did you mean 'pIC50'? Its columns ...
@@ -133,7 +142,9 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
     alike = {plain(other): other for other in reversed(known)}
     close = difflib.get_close_matches(plain(name), alike, 1)
     meant = f"did you mean {alike[close[0]]!r}? Its" if close else "its"
-    raise InputError(f"{what} must be a column of {source}. Got {name!r}; {meant} columns are {', '.join(known)}.")
+    raise InputError(
+        f"{what} must be a column of {source}", got=f"{name!r}", cure=f"{meant} columns are {', '.join(known)}"
+    )
 
 
 def row_names(table: Table, column: str | None, source: str) -> dict[int, str]:
@@ -161,6 +172,8 @@ def number_of(text: str) -> float | None:
 
     Python's own `float` takes more for a number: 5_6 for 56, the digits of all scripts, infinity.
 
+    Examples
+    --------
     >>> number_of("-1.5e3"), number_of("5_6"), number_of("1e400")
     (-1500.0, None, None)
     """

@@ -14,6 +14,8 @@ from pellucid.witnesses.base import WitnessFamily
 def check_family(family: WitnessFamily) -> None:
     """Check a family on a few awkward problems: singletons, duplicates, constant features, large offsets.
 
+    Examples
+    --------
     >>> from pellucid import LinearFamily
     >>> check_family(LinearFamily(ridge=1.0))
     """

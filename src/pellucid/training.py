@@ -27,7 +27,7 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from pellucid.errors import ConvergenceError, InputError
+from pellucid.errors import ConvergenceError, InputError, Parameter
 
 Loss: TypeAlias = Callable[[Any], Mapping[str, Tensor]]
 """From a batch to named numbers: "loss" is minimised, the others are only shown."""
@@ -42,12 +42,17 @@ class Batches:
 
     Parameters
     ----------
-    take : from the indices of a batch, and a source of random numbers of its own, to the batch. Every batch comes
-        with the number of its items.
-    count : the number of items.
-    size : items in a batch; the last one of an epoch may be smaller.
-    seed : of the order; None keeps the items in order.
-    arrange : a random order of all items; by default each is as likely as any other.
+    take : callable
+        From the indices of a batch, and a source of random numbers of its own, to the batch. Every batch comes with
+        the number of its items.
+    count : int
+        The number of items.
+    size : int
+        Items in a batch; the last one of an epoch may be smaller.
+    seed : int, optional
+        Of the order; None keeps the items in order.
+    arrange : callable, optional
+        A random order of all items; by default each is as likely as any other.
     """
 
     def __init__(
@@ -215,8 +220,9 @@ class _Best(Callback):
             self.score, self.ended = None if score is None else float(score), self.waited >= self.patience
         if self.score is not None and not (self.path.exists() or self.result.exists()):
             raise InputError(
-                f"The folder of a run must be whole. Got {self.path.parent} without {self.path.name}, the best epoch "
-                "so far; copy or move all of its files, or start anew in another folder."
+                "The folder of a run must be whole",
+                got=f"{self.path.parent} without {self.path.name}, the best epoch so far",
+                cure="copy or move all of its files, or start anew in another folder",
             )
 
 
@@ -310,20 +316,33 @@ def train(
 
     Parameters
     ----------
-    loss : the named terms of a batch's loss.
-    batches, validation : what to learn from and what to watch; without validation the last epoch is kept,
-        with it the best one, and training stops early after `patience` epochs without a better one.
-    identity : settings that a resumed run must share with the interrupted one, ready for JSON.
-    folder : where checkpoints go; None keeps them for the duration of the run only.
-    resume : go on from the checkpoint in `folder`, if there is one. The result is that of a run that was
-        never interrupted.
-    device : "auto", "cpu", "gpu" or another of Lightning's accelerators.
-    checkpoint_seconds : a checkpoint is written about this often, and at the end of every epoch.
-    companion : what else changes during training, and must survive an interruption: multipliers, a bank.
-    stepper : steps with an optimiser made around Adam, for games that are not plain descent.
+    loss : Loss
+        The named terms of a batch's loss.
+    batches, validation : Batches, optional
+        What to learn from and what to watch; without validation the last epoch is kept, with it the best one, and
+        training stops early after `patience` epochs without a better one.
+    identity : mapping of str to object
+        Settings that a resumed run must share with the interrupted one, ready for JSON.
+    folder : Path, optional
+        Where checkpoints go; None keeps them for the duration of the run only.
+    resume : bool
+        Go on from the checkpoint in `folder`, if there is one. The result is that of a run that was never interrupted.
+    device : str
+        "auto", "cpu", "gpu" or another of Lightning's accelerators.
+    checkpoint_seconds : float
+        A checkpoint is written about this often, and at the end of every epoch.
+    companion : Module, optional
+        What else changes during training, and must survive an interruption: multipliers, a bank.
+    stepper : Stepper, optional
+        Steps with an optimiser made around Adam, for games that are not plain descent.
     """
     if resume and folder is None:
-        raise InputError("To resume a run, its folder must be given. Got none; pass `folder=`.")
+        raise InputError(
+            "To resume a run, its folder must be given",
+            got="none",
+            cure=f"pass {Parameter('folder'):=}",
+            parameter="folder",
+        )
     with _folder(folder) as home, _quiet():
         last, best, result = (home / f"{name}.ckpt" for name in ("last", "best", "result"))
         finished = home / "history.json"
@@ -372,7 +391,9 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, cuts: bool)
             num_sanity_val_steps=0,
         )
     except (MisconfigurationException, ValueError) as error:
-        raise InputError(f'`device` must be one that is here. Got {device!r}: {error} Use "auto" or "cpu".') from None
+        raise InputError(
+            "`device` must be one that is here", got=f'{device!r}: {error} Use "auto" or "cpu"', parameter="device"
+        ) from None
 
 
 def _farewell(folder: Path | None) -> str:
@@ -405,8 +426,9 @@ def _load(path: Path) -> Any:
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"A checkpoint must be as it was written. Got {path}, which is damaged or not a checkpoint ({reason}); "
-            "delete its folder and start anew."
+            "A checkpoint must be as it was written",
+            got=f"{path}, which is damaged or not a checkpoint ({reason})",
+            cure="delete its folder and start anew",
         ) from None
 
 
@@ -415,8 +437,10 @@ def _claim(home: Path, identity: Mapping[str, Any], resume: bool) -> None:
     record = home / "identity.json"
     if record.exists() and not resume:
         raise InputError(
-            f"The folder of a new run must hold no other run. Got {home}; go on from it with `resume=True`, or "
-            "choose another folder."
+            "The folder of a new run must hold no other run",
+            got=f"{home}",
+            cure=f"go on from it with {Parameter('resume', True)}, or choose another folder",
+            parameter="resume",
         )
     if record.exists():
         before, now = json.loads(record.read_text()), json.loads(json.dumps(identity))
@@ -425,8 +449,9 @@ def _claim(home: Path, identity: Mapping[str, Any], resume: bool) -> None:
             name = changed[0]
             got = "other data" if name == "data" else f"another `{name}`: {now.get(name)!r} for {before.get(name)!r}"
             raise InputError(
-                f"A resumed run must have the settings and data of the interrupted one. Got {got}; restore it, or "
-                "start anew in another folder."
+                "A resumed run must have the settings and data of the interrupted one",
+                got=f"{got}",
+                cure="restore it, or start anew in another folder",
             )
     record.write_text(json.dumps(identity, indent=1) + "\n")
 
@@ -438,7 +463,12 @@ def _folder(folder: Path | None) -> Iterator[Path]:
             yield Path(temporary)
     else:
         if folder.is_file():
-            raise InputError(f"`folder` must be a folder. Got {folder}, which is a file; choose another place.")
+            raise InputError(
+                f"{Parameter('folder')} must be a folder",
+                got=f"{folder}, which is a file",
+                cure="choose another place",
+                parameter="folder",
+            )
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
 

@@ -26,7 +26,7 @@ from typing import Any, final
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.leaving_out import DRAWS, FEWEST, MOST, HeldOut, held_out
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
@@ -90,8 +90,10 @@ class Calibration:
 
         Parameters
         ----------
-        deviations : (..., K) mean of |f - g| over the members of the neighborhood, for each output.
-        level : of the confidence.
+        deviations : array_like
+            (..., K) mean of |f - g| over the members of the neighborhood, for each output.
+        level : float
+            Of the confidence.
         """
         worst = self._worst(level) * (1 + _ROUNDING)
         found = worst * (np.asarray(deviations, dtype=np.float64) + self.floor)
@@ -189,12 +191,18 @@ def calibrate(
 
     Parameters
     ----------
-    f : (N,) or (N, K) predictions at all points.
-    x : (N, P) features that the witnesses read.
-    hoods : the held-out neighborhoods, over the N points.
-    family : where the witnesses come from.
-    draws : so many times a member of each neighborhood is left out; 1 is split-conformal to the letter.
-    seed : of the choice of members that are left out.
+    f : array_like
+        (N,) or (N, K) predictions at all points.
+    x : array_like
+        (N, P) features that the witnesses read.
+    hoods : BaseNeighborhoods
+        The held-out neighborhoods, over the N points.
+    family : WitnessFamily
+        Where the witnesses come from.
+    draws : int
+        So many times a member of each neighborhood is left out; 1 is split-conformal to the letter.
+    seed : int
+        Of the choice of members that are left out.
 
     Examples
     --------
@@ -213,9 +221,12 @@ def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bo
 
     Parameters
     ----------
-    calibrated : the number of held-out neighborhoods that bounds are learned from.
-    enough : whether the neighborhood has enough members.
-    saturated : whether the witness would go through any values; see `Witnesses.saturated`.
+    calibrated : int
+        The number of held-out neighborhoods that bounds are learned from.
+    enough : bool
+        Whether the neighborhood has enough members.
+    saturated : bool
+        Whether the witness would go through any values; see `Witnesses.saturated`.
     """
     if not enough:
         return f"how far it can be trusted is not known: fewer than {FEWEST} members say nothing"
@@ -255,6 +266,8 @@ def typical(bounds: np.ndarray) -> np.ndarray:
 def percent(level: float) -> str:
     """A confidence as people say it.
 
+    Examples
+    --------
     >>> percent(0.9), percent(0.995)
     ('90 %', '99.5 %')
     """
@@ -264,5 +277,10 @@ def percent(level: float) -> str:
 def check_level(level: Any) -> float:
     """A confidence, strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        raise InputError(f"`level` must be a confidence between 0 and 1. Got {level!r}; 0.9 is usual.")
+        raise InputError(
+            f"{Parameter('level')} must be a confidence between 0 and 1",
+            got=f"{level!r}",
+            cure="0.9 is usual",
+            parameter="level",
+        )
     return float(level)

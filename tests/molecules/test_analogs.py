@@ -2,7 +2,7 @@ import pytest
 from rdkit import Chem
 
 from pellucid import InputError
-from pellucid.molecules import Groups
+from pellucid.molecules import RGroups
 from pellucid.molecules.analogs import cuts
 
 
@@ -28,14 +28,14 @@ def test_functional_groups_and_rings_stay_whole():
 
 
 def test_groups_are_counted_by_the_atom_that_they_hang_on():
-    groups = Groups.seen_in(["Cc1ccccc1", "Cc1ccncc1", "Clc1ccccc1", "CCCCCl"], largest=2, per_kind=5)
+    groups = RGroups.seen_in(["Cc1ccccc1", "Cc1ccncc1", "Clc1ccccc1", "CCCCCl"], largest=2, per_kind=5)
     assert groups.by_kind["c3"] == ("C[*:1]", "Cl[*:1]")  # methyl twice
     assert "Cl[*:1]" in groups.by_kind["C2"]
-    assert Groups.seen_in(["Cc1ccccc1", "Cc1ccncc1", "Clc1ccccc1"], per_kind=1).by_kind["c3"] == ("C[*:1]",)
+    assert RGroups.seen_in(["Cc1ccccc1", "Cc1ccncc1", "Clc1ccccc1"], per_kind=1).by_kind["c3"] == ("C[*:1]",)
 
 
 def test_analogs_differ_by_one_group_seen_in_the_same_place():
-    groups = Groups.seen_in(["Cc1ccccc1", "Fc1ccccc1", "CCCCCl"], largest=2)
+    groups = RGroups.seen_in(["Cc1ccccc1", "Fc1ccccc1", "CCCCCl"], largest=2)
     assert set(groups.exchanged("Cc1ccc(O)cc1")) >= {"Oc1ccc(F)cc1"}
     made = list(groups.exchanged("Cc1ccncc1"))
     assert made == ["Fc1ccncc1"]  # chlorine was seen on a chain only
@@ -44,7 +44,7 @@ def test_analogs_differ_by_one_group_seen_in_the_same_place():
 
 def test_analogs_are_valid_different_and_not_the_molecule_itself():
     smiles = ["CC(=O)Nc1ccc(O)cc1", "COc1ccccc1C(F)(F)F", "CCCCCO", "CC(C)Cc1ccc(C(C)C(=O)O)cc1", "Clc1ccccc1C"]
-    groups = Groups.seen_in(smiles)
+    groups = RGroups.seen_in(smiles)
     for text in smiles:
         made = list(groups.exchanged(text))
         assert len(set(made)) == len(made) > 0
@@ -54,7 +54,7 @@ def test_analogs_are_valid_different_and_not_the_molecule_itself():
 
 def test_mistakes_are_told():
     with pytest.raises(InputError, match="`largest` must be a whole number >= 1"):
-        Groups.seen_in(["CC"], largest=0)
+        RGroups.seen_in(["CC"], largest=0)
 
 
 def test_large_flexible_molecules_are_cut_too():

@@ -7,7 +7,7 @@ import torch
 
 import pellucid as pl
 from pellucid import InputError
-from pellucid.molecules import Explanation, Morgan, Similar, nav17
+from pellucid.molecules import MoleculeExplanation, Morgan, SimilarityRule, nav17
 from pellucid.molecules.explanation import explain
 from pellucid.molecules.tasks import Task
 
@@ -16,7 +16,7 @@ SERIES = nav17()
 
 def explained(targets=("activity",), center=0):
     """A witness of measured activities themselves, so that nothing has to be trained."""
-    similar = Similar(analogs=False)
+    similar = SimilarityRule(analogs=False)
     around = similar.around(
         [SERIES.smiles[center]], SERIES.smiles, similar.groups([]), jobs=1, progress=False, cache="none"
     )
@@ -115,7 +115,7 @@ def test_the_neighborhood_is_a_table(explanation, tmp_path):
 
 def test_it_comes_back_from_json(explanation, tmp_path):
     explanation.to_json(tmp_path / "x.json")
-    again = Explanation.from_dict(json.loads((tmp_path / "x.json").read_text()))
+    again = MoleculeExplanation.from_dict(json.loads((tmp_path / "x.json").read_text()))
     assert str(again) == str(explanation)
     assert again.to_dict() == explanation.to_dict()
 
@@ -129,7 +129,7 @@ def test_it_draws_itself(explanation):
 
 
 def test_a_lonely_molecule_is_called_so():
-    similar = Similar(analogs=False)
+    similar = SimilarityRule(analogs=False)
     around = similar.around(["CCO"], [], similar.groups([]), jobs=1, progress=False, cache="none")
     witnesses = pl.TreeFamily().best_response(Morgan()(["CCO"]).dense(), torch.ones(1, 1), around.hoods)
     task = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))

@@ -60,7 +60,7 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
         (
             "smiles,y\nCCO,1.5\nCCN,1e308\nCCC,2\n",
             {},
-            r"row 3 \('CCN'\): 'y' is '1e308', beyond 1e\+30. Mend them",
+            r"row 3 \('CCN'\): 'y' is '1e308', beyond 1e\+30; correct them",
         ),
         ('smiles,y\nCCO,1\n"CC\nN",2\n', {}, r"row 3 \('CC\\nN'\): white space inside, so that only 'CC' would be"),
         ("smiles,y\nCC O,1\nCCN,2\n", {}, r"row 2 \('CC O'\): white space inside"),

@@ -5,7 +5,7 @@ from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import TanimotoSimilarity
 
 from pellucid import InputError
-from pellucid.molecules import Similar, nav17, neighbors
+from pellucid.molecules import SimilarityRule, nav17, neighbors
 
 SMILES = ["CC(=O)Nc1ccc(O)cc1", "CC(=O)Nc1ccc(OC)cc1", "CC(=O)Nc1ccc(OCC)cc1", "CCCCCO", "Cc1ccccc1", "Clc1ccccc1C"]
 SMILES = [Chem.CanonSmiles(text) for text in SMILES]
@@ -18,12 +18,12 @@ def tanimoto(a, b):
 
 @pytest.fixture(scope="module")
 def around():
-    similar = Similar(threshold=0.4)
+    similar = SimilarityRule(threshold=0.4)
     return similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
 
 
 def test_members_are_all_that_are_similar_enough_and_the_center_leads(around):
-    groups = Similar().groups(SMILES)
+    groups = SimilarityRule().groups(SMILES)
     for i, center in enumerate(SMILES):
         found = around.neighbors(i)
         assert found[0] == (center, 1.0, "itself")
@@ -45,7 +45,7 @@ def test_centers_are_the_first_points(around):
 
 
 def test_real_molecules_come_before_analogs_when_there_are_too_many():
-    similar = Similar(threshold=0.3, most=3)
+    similar = SimilarityRule(threshold=0.3, most=3)
     around = similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
     assert around.hoods.sizes.max() == 3
     assert [member.origin for member in around.neighbors(0)] == ["itself", "given", "given"]
@@ -53,7 +53,7 @@ def test_real_molecules_come_before_analogs_when_there_are_too_many():
 
 def test_pools_are_unlabeled_neighbors():
     found = neighbors(
-        SMILES[0], [SMILES[4]], similar=Similar(threshold=0.4, analogs=False), pool=[SMILES[1], SMILES[4]]
+        SMILES[0], [SMILES[4]], similar=SimilarityRule(threshold=0.4, analogs=False), pool=[SMILES[1], SMILES[4]]
     )
     assert [member.origin for member in found] == ["itself", "pool"]
     assert found[1].smiles == SMILES[1]
@@ -67,10 +67,10 @@ def test_new_molecules_have_neighbors_too():
 
 def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, around):
     monkeypatch.setattr("pellucid.molecules._parallel._CHUNK", 2)
-    similar = Similar(threshold=0.4)
+    similar = SimilarityRule(threshold=0.4)
     groups = similar.groups(SMILES)
     made = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
-    monkeypatch.setattr(Similar, "_around", None)  # from here on nothing is made anew
+    monkeypatch.setattr(SimilarityRule, "_around", None)  # from here on nothing is made anew
     found = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
     for other in (made, found):
         assert other.points == around.points
@@ -80,11 +80,11 @@ def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, ar
 
 
 def test_everything_that_matters_is_in_the_key(tmp_path):
-    similar = Similar(threshold=0.4)
+    similar = SimilarityRule(threshold=0.4)
     groups = similar.groups(SMILES)
     calls = [
         (similar, SMILES, SMILES, groups, ()),
-        (Similar(threshold=0.5), SMILES, SMILES, groups, ()),
+        (SimilarityRule(threshold=0.5), SMILES, SMILES, groups, ()),
         (similar, SMILES[:5], SMILES, groups, ()),
         (similar, SMILES, SMILES[:5], groups, ()),
         (similar, SMILES, SMILES, similar.groups(SMILES[:3]), ()),
@@ -98,18 +98,18 @@ def test_everything_that_matters_is_in_the_key(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"threshold": 0}, "`threshold` of Similar must be between 0 and 1"),
+        ({"threshold": 0}, "`threshold` of SimilarityRule must be between 0 and 1"),
         ({"most": 0}, "`most` must be a whole number"),
     ],
 )
 def test_mistakes_are_told(settings, message):
     with pytest.raises(InputError, match=message):
-        Similar(**settings)
+        SimilarityRule(**settings)
 
 
 def test_members_come_most_similar_first_whatever_their_origin():
     series = nav17().select(range(0, 1017, 8))
-    similar = Similar(groups_per_kind=5)
+    similar = SimilarityRule(groups_per_kind=5)
     around = similar.around(
         series.smiles[:12], series.smiles, similar.groups(series.smiles), jobs=1, progress=False, cache="none"
     )
@@ -125,14 +125,14 @@ def test_members_come_most_similar_first_whatever_their_origin():
 
 def test_groups_are_collected_once(tmp_path, monkeypatch):
     monkeypatch.setattr("pellucid.molecules.neighborhoods._FEW", 2)
-    similar = Similar()
+    similar = SimilarityRule()
     made = similar.groups(SMILES, cache=tmp_path)
-    monkeypatch.setattr("pellucid.molecules.analogs.Groups.seen_in", None)  # from here on nothing is made anew
+    monkeypatch.setattr("pellucid.molecules.analogs.RGroups.seen_in", None)  # from here on nothing is made anew
     assert similar.groups(SMILES, cache=tmp_path) == made
 
 
 def test_a_cache_never_stops_work(tmp_path, around):
-    similar = Similar(threshold=0.4)
+    similar = SimilarityRule(threshold=0.4)
     groups = similar.groups(SMILES)
 
     def make(folder):
@@ -149,5 +149,5 @@ def test_a_cache_never_stops_work(tmp_path, around):
 
 
 def test_molecules_that_neighbors_are_sought_among_may_be_written_in_any_way():
-    found = neighbors("CCCCO", ["C(CCC)O", "OCCCCC.Cl"], similar=Similar(threshold=0.5, analogs=False))
+    found = neighbors("CCCCO", ["C(CCC)O", "OCCCCC.Cl"], similar=SimilarityRule(threshold=0.5, analogs=False))
     assert [(member.smiles, member.origin) for member in found] == [("CCCCO", "itself"), ("CCCCCO", "given")]

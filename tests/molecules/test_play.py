@@ -100,9 +100,9 @@ def test_fresh_play_pays_what_the_game_asks(points, kind, generator):
     wanted = torch.autograd.grad(expected, list(network.parameters()), retain_graph=True)
     # `draw` asks for neighborhoods of the points 0 .. n - 1: here of the labeled ones only.
     local = pl.from_lists([[0, 3, 4, 7], [1, 5, 6], [2, 6]], torch.tensor([0, 1, 2]), 8)
-    from pellucid.molecules.play import Drawn
+    from pellucid.molecules.play import StepSample
 
-    drawn = Drawn(labeled, torch.tensor([1, 2, 4, 6, 7]), torch.arange(3), local)
+    drawn = StepSample(labeled, torch.tensor([1, 2, 4, 6, 7]), torch.arange(3), local)
     fresh = Fresh(game, points, torch.sigmoid)
     paid = fresh.penalty(network, network(points.graphs.batch(labeled)), drawn)
     torch.testing.assert_close(paid, expected)

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from pellucid import InputError
-from pellucid.molecules import Groups, Morgan, PropertyModel, Similar, nav17, prepare
+from pellucid.molecules import Morgan, PropertyModel, RGroups, SimilarityRule, nav17, prepare
 
 SERIES = nav17().select(range(0, 1017, 6))
-ALONE = Similar(analogs=False)
+ALONE = SimilarityRule(analogs=False)
 SMALL = {"similar": ALONE, "width": 16, "depth": 2, "epochs": 3, "batch_size": 16, "learning_rate": 3e-3}
 GAMES = {
     "deep": {"game": None},
@@ -101,7 +101,7 @@ def test_a_planted_substructure_is_what_the_tree_splits_by():
 @pytest.mark.parametrize("game", ["fresh", "banked", "uniform", "asymmetric"])
 def test_a_strong_game_makes_the_model_follow_its_trees(game):
     # Shallow trees on large neighborhoods, which DEEP has no reason to follow.
-    common = TRAINED | {"similar": Similar(analogs=False, threshold=0.4), "delta": -2}
+    common = TRAINED | {"similar": SimilarityRule(analogs=False, threshold=0.4), "delta": -2}
     deep = fitted(**common | GAMES["deep"])
     played = fitted(**common | GAMES[game] | {"weight": 1.0, "margin": 0.0, "multiplier_rate": 10.0, "share": 1.0})
     assert played.evaluate(SERIES).variation < 0.85 * deep.evaluate(SERIES).variation
@@ -148,7 +148,7 @@ def test_several_labels_with_blanks():
 
 
 def test_analogs_and_a_pool_are_neighbors_too():
-    model = PropertyModel(task="regression", **SMALL | {"similar": Similar(groups_per_kind=3), "epochs": 1})
+    model = PropertyModel(task="regression", **SMALL | {"similar": SimilarityRule(groups_per_kind=3), "epochs": 1})
     learned, pool = SERIES.select(range(40)), SERIES.select(range(40, 80))
     model.fit(learned, pool=pool.smiles, validation=0, progress=False)
     origins = {m.origin for i in range(10) for m in model.explain(learned.smiles[i]).members}
@@ -156,8 +156,8 @@ def test_analogs_and_a_pool_are_neighbors_too():
 
 
 def test_groups_may_come_from_other_molecules(tmp_path):
-    model = PropertyModel(task="regression", **SMALL | {"similar": Similar(), "epochs": 1, "game": None})
-    bromide = Groups(by_kind={"c3": ("Br[*:1]",)}, largest=4)
+    model = PropertyModel(task="regression", **SMALL | {"similar": SimilarityRule(), "epochs": 1, "game": None})
+    bromide = RGroups(by_kind={"c3": ("Br[*:1]",)}, largest=4)
     model.fit(SERIES.select(range(40)), groups=bromide, validation=0, progress=False)
     model.save(tmp_path)
     for known in (model, PropertyModel.load(tmp_path)):
@@ -214,7 +214,7 @@ def test_validation_molecules_are_held_out_or_given():
         ({"share": 1.5}, "`share` of PropertyModel must be a share. Got 1.5"),
         ({"members": 2}, "`members`"),
         ({"delta": 0.5}, "`delta` must be a whole number. Got 0.5"),
-        ({"similar": 0.6}, "`similar` of PropertyModel must be a Similar. Got 0.6"),
+        ({"similar": 0.6}, "`similar` of PropertyModel must be a SimilarityRule. Got 0.6"),
         ({"weight": -1}, "`weight`"),
     ],
 )
@@ -275,7 +275,7 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
     series = nav17()
     order = np.random.default_rng(0).permutation(len(series))
     train, held, test = (series.select(part) for part in np.split(order, [300, 650]))
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=2)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=2)
     model.fit(train, validation=0, progress=False)
     assert model.calibration_ is None
     assert model.explain(test.smiles[0]).bound is None
@@ -288,7 +288,7 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
 
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(tmp_path):
     series = nav17().select(range(0, 1017, 5))
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
     model.fit(series, progress=False, validation=0.2)
     smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))
     explanation = model.explain(smiles)
@@ -307,7 +307,7 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(tmp_path):
 
 def test_many_explanations_are_those_of_each():
     series = nav17().select(range(0, 1017, 10))
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
     model.fit(series, progress=False, validation=0.2)
     for found, smiles in zip(model.explain_many(series.smiles[:5]), series.smiles[:5], strict=True):
         assert str(found) == str(model.explain(smiles))
@@ -315,7 +315,7 @@ def test_many_explanations_are_those_of_each():
 
 def test_neighbors_bring_what_was_measured(tmp_path):
     series = nav17().select(range(0, 1017, 5))
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", width=16, epochs=1)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
     model.fit(series, progress=False)
     known = dict(zip(series.smiles, series.y, strict=True))
     smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))

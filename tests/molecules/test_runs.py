@@ -8,7 +8,7 @@ from pellucid import InputError
 from pellucid.molecules import PropertyModel, nav17, prepare
 from pellucid.molecules.run_measures import measures, scores_of
 from pellucid.molecules.runs import density, parts_of, settings_for, task_of
-from pellucid.molecules.scores import Scores
+from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.tasks import Task
 from pellucid.trust import HeldOut
 
@@ -48,7 +48,7 @@ def test_errors_of_several_units_are_not_pooled():
     table = prepare(["CCO", "CCN", "CCC"], [[1.0, 100.0], [2.0, 300.0], [3.0, np.nan]], targets=["a", "b"])
     model = PropertyModel(task="regression")
     model.task_ = Task(kind="regression", shift=np.array([2.0, 100.0]), scale=np.ones(2))
-    scores = Scores(
+    scores = PropertyScores(
         targets=("a", "b"), measure="RMSE", loss=0.0, accuracy=np.array([0.5, 100.0]), witness_accuracy=np.ones(2),
         local_auc=np.ones(2), global_auc=np.ones(2), variations=np.zeros(3), explained=1.0, sizes=np.array([1, 2, 1]),
     )  # fmt: skip

@@ -38,7 +38,7 @@ def test_every_row_that_cannot_be_used_is_reported():
         InputError, match=r"Got 7 of 8 that do not: row 2 \('nonsense'\): not a valid SMILES; row 3"
     ) as error:
         prepare(smiles, y)
-    assert 'leave them out with `on_error="skip"`' in str(error.value)
+    assert "leave them out with `on_error='skip'`" in str(error.value)
     assert "and 2 more" in str(error.value)
     table = prepare(smiles, y, on_error="skip", first_row=2)
     assert table.smiles == ("CCO",)
@@ -68,7 +68,7 @@ def test_unlabeled_molecules_need_no_values():
         ({"smiles": ["C"], "y": [np.inf]}, "must be finite, or blank. Got inf for molecule 1, target 1"),
         ({"smiles": ["C"], "y": [1], "targets": ["a", "b"]}, "one name for each of the 1 target. Got a, b"),
         ({"smiles": ["C"], "y": [1], "on_error": "ignore"}, '`on_error` must be "raise" or "skip". Got \'ignore\''),
-        ({"smiles": ["x"], "y": [1], "on_error": "skip"}, "Got 1 of 1 that do not.*Mend them."),
+        ({"smiles": ["x"], "y": [1], "on_error": "skip"}, "Got 1 of 1 that do not.*correct them."),
     ],
 )
 def test_mistakes_are_told(arguments, message):

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from pellucid.molecules import PropertyModel, Similar, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 from pellucid.series import Condition, Forecaster, simulate_rig
 from pellucid.series.indicators import INDICATORS
 
@@ -16,7 +16,7 @@ def molecules_summary(*, step=6, explained=12, **settings):
     cut = len(table.smiles) - explained
     train, test = table.select(range(cut)), table.select(range(cut, len(table.smiles)))
     small = {"width": 16, "depth": 2, "epochs": 2, "batch_size": 16, "learning_rate": 3e-3} | settings
-    model = PropertyModel(task="regression", similar=Similar(analogs=False), play="banked", **small)
+    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", **small)
     model.fit(train, progress=False)
     explanations = [model.explain(text).to_dict() for text in test.smiles]
     order = np.argsort([-e["deviation"][0] for e in explanations], kind="stable").tolist()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid import InputError
-from pellucid.series import Explanation, plot_explanations
+from pellucid.series import ForecastExplanation, plot_explanations
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def explanation():
     parameters[0, :, 0] = [0.5, 1, 0, -0.25, 0]
     parameters[1, :, 0] = [0.5, 0.75, 0.1, -0.25, 0]
     parameters[1, 0, 1] = 2
-    return Explanation(
+    return ForecastExplanation(
         channels=("left", "$<b>right$"),
         order=2,
         radius=1,
@@ -91,7 +91,7 @@ def test_laws_that_explain_nothing_are_said_to(explanation):
     assert f"\nheld-out variance explained -45% along this forecast: {nothing}\ndeviation from the law" in str(bad)
     assert "\nheld-out variance explained 40% along this forecast\ndeviation" in str(good)
     assert "held-out" not in explanation.summary().partition("\nhow far")[0]
-    assert Explanation.from_dict(json.loads(json.dumps(bad.to_dict()))).held_out() == bad.held_out()
+    assert ForecastExplanation.from_dict(json.loads(json.dumps(bad.to_dict()))).held_out() == bad.held_out()
     assert f"-45% along this forecast: {nothing}." in bad._repr_html_()
     partly = replace(explanation, explained=np.array([np.nan, 0.5]))
     assert partly.held_out() == "held-out variance explained 50% along this forecast"
@@ -101,7 +101,7 @@ def test_json_holds_everything(explanation, tmp_path):
     explanation.to_json(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text())
     assert content["names"] == ["offset", "left[t]", "$<b>right$[t]", "left[t-1]", "$<b>right$[t-1]"]
-    again = Explanation.from_dict(content)
+    again = ForecastExplanation.from_dict(content)
     assert str(again) == str(explanation)
     np.testing.assert_array_equal(again.covariance, explanation.covariance)
     assert again.actual is None
@@ -142,7 +142,7 @@ def test_the_deviation_of_one_step_is_drawn_only_along_real_values(explanation, 
     words = {True: "each step from the real values before it", False: "each step from the forecast so far", None: ""}
     assert own.along() == words[forced]
     assert words[forced] in page
-    assert Explanation.from_dict(json.loads(json.dumps(own.to_dict()))).forced is forced
+    assert ForecastExplanation.from_dict(json.loads(json.dumps(own.to_dict()))).forced is forced
 
 
 def test_channels_go_by_name_or_place(explanation):

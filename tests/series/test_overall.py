@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pellucid.series import Explanation, Forecaster, recordings, simulate_rig
+from pellucid.series import Forecaster, ForecastExplanation, recordings, simulate_rig
 from pellucid.series.network import Gaussian
 
 THETA = np.array([[0.3, -0.1], [0.8, 0.1], [-0.2, 0.5], [-0.3, 0.0], [0.1, -0.2]])  # offset, lags 1, lags 2
@@ -105,7 +105,7 @@ def test_it_stands_beside_the_local_laws(model, tmp_path):
     (line,) = [line for line in table if line.split()[0] == "all"]
     assert line.split()[1:] == [f"{value:.3g}" for value in explanation.overall.parameters[:, 1]]
     assert table[-1] == f"all: {explanation.overall.sentence()}"
-    again = Explanation.from_dict(explanation.to_dict())
+    again = ForecastExplanation.from_dict(explanation.to_dict())
     np.testing.assert_array_equal(again.overall.parameters, explanation.overall.parameters)
     assert again.overall.sentence() == explanation.overall.sentence()
     explanation.to_html(tmp_path / "x.html")

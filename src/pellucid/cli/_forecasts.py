@@ -13,7 +13,7 @@ from pellucid.cli.output import aligned
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
-    from pellucid.series import Explanation, Forecaster, Recordings
+    from pellucid.series import Forecaster, ForecastExplanation, Recordings
 
 
 def read_what_can_be(
@@ -39,7 +39,7 @@ def read_what_can_be(
 
 def explain_recordings(
     model: Forecaster, source: Recordings, *, at: int | None, forced: bool, level: float
-) -> tuple[dict[str, Explanation], dict[str, InputError]]:
+) -> tuple[dict[str, ForecastExplanation], dict[str, InputError]]:
     """An explanation of each recording by its place, after row `at` or after the last one; and why some have none.
 
     Where what came is in the recording, it is shown; if `forced`, each step is predicted from it. Beside the local
@@ -57,7 +57,7 @@ def explain_recordings(
 
 def _explained(
     model: Forecaster, source: Recordings, last: int, *, at: int | None, forced: bool, level: float
-) -> tuple[str, Explanation]:
+) -> tuple[str, ForecastExplanation]:
     """The place and the explanation of the recording whose last piece this is."""
     origin = source.origins[last]
     pieces = [i for i, other in enumerate(source.origins) if other.label == origin.label]
@@ -69,15 +69,17 @@ def _explained(
     here = f"{origin.label}, after row {begin + row}"
     if row < model.context:
         raise InputError(
-            f"A forecast needs the {model.context} rows before it. Got {max(0, row)} in {source.sources[i]} up to "
-            f"row {begin + max(0, row)}; choose a later row with --at, or a longer recording."
+            f"A forecast needs the {model.context} rows before it",
+            got=f"{max(0, row)} in {source.sources[i]} up to row {begin + max(0, row)}",
+            cure="choose a later row with --at, or a longer recording",
         )
     came = values[row : row + model.horizon]
     known = len(came) == model.horizon
     if forced and not known:
         raise InputError(
-            f"--forced needs the {model.horizon} rows that came after. Got {len(came)} in {source.sources[i]} "
-            f"after row {begin + row}; choose an earlier row with --at."
+            f"--forced needs the {model.horizon} rows that came after",
+            got=f"{len(came)} in {source.sources[i]} after row {begin + row}",
+            cure="choose an earlier row with --at",
         )
     found = model.explain(values[:row], came if known else None, forced=forced, level=level)
     if max(len(source.values[k]) for k in pieces) >= model.context + model.horizon:
@@ -93,12 +95,13 @@ def _place(source: Recordings, pieces: list[int], at: int) -> tuple[int, int]:
             return i, at - begin
     spans = [f"{source.origins[i].row + 1} to {source.origins[i].row + len(source.values[i])}" for i in pieces]
     raise InputError(
-        f"--at must be a row of the recording. Got {at} for {source.origins[pieces[0]].label}, which has the rows "
-        f"{', '.join(spans)}; choose one of them."
+        "--at must be a row of the recording",
+        got=f"{at} for {source.origins[pieces[0]].label}, which has the rows {', '.join(spans)}",
+        cure="choose one of them",
     )
 
 
-def overview(found: Mapping[str, Explanation], target: str | None) -> str:
+def overview(found: Mapping[str, ForecastExplanation], target: str | None) -> str:
     """A line for each forecast: how closely it follows its laws, and how much the law of the whole explains."""
     import numpy as np
 
@@ -122,7 +125,7 @@ def overview(found: Mapping[str, Explanation], target: str | None) -> str:
     return "\n".join(lines)
 
 
-def write_table(found: Mapping[str, Explanation], path: Path) -> None:
+def write_table(found: Mapping[str, ForecastExplanation], path: Path) -> None:
     """All explanations as one CSV file, with the recording in the first column."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")

@@ -87,7 +87,9 @@ class Reading(NamedTuple):
             try:
                 found = cls(**json.loads(kept.read_text(encoding="utf-8")))
             except (ValueError, TypeError) as error:
-                raise InputError(f"{kept} must be as it was written. Got something else: {error}; delete it.") from None
+                raise InputError(
+                    f"{kept} must be as it was written", got=f"something else: {error}", cure="delete it"
+                ) from None
         typed: dict[str, Any] = {"decimal": decimal, "header": header, "pattern": pattern, "fill": fill, "gaps": gaps}
         return found._replace(**{name: value for name, value in typed.items() if value is not None})
 
@@ -101,8 +103,9 @@ def require_others(data: Path, test: Path, pattern: str) -> None:
     both = [learned[file] for file in learned if file in tested and file.is_file()]
     if both:
         raise InputError(
-            f"--test must be other recordings than those to learn from. Got {both[0].name} in both; move it out of "
-            "one, or leave --test out: a tenth is then held out."
+            "--test must be other recordings than those to learn from",
+            got=f"{both[0].name} in both",
+            cure="move it out of one, or leave --test out: a tenth is then held out",
         )
 
 

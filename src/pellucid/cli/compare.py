@@ -31,8 +31,9 @@ def compare(
     outputs = [summary.get("targets") or summary.get("channels") or [] for summary in (a, b)]
     if a["kind"] != b["kind"] or outputs[0] != outputs[1]:
         raise InputError(
-            f"Two runs can be compared if they predict the same. Got {a['kind']} ({', '.join(outputs[0])}) and "
-            f"{b['kind']} ({', '.join(outputs[1])}); choose others."
+            "Two runs can be compared if they predict the same",
+            got=f"{a['kind']} ({', '.join(outputs[0])}) and {b['kind']} ({', '.join(outputs[1])})",
+            cure="choose others",
         )
     named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
              for name in summary["models"]}  # fmt: skip

@@ -16,8 +16,8 @@ from pellucid.cli.predict import Folder, Which
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
-    from pellucid.molecules import Explanation
-    from pellucid.series import Explanation as Forecast
+    from pellucid.molecules import MoleculeExplanation
+    from pellucid.series import ForecastExplanation as Forecast
 
 _TABLES = (".csv", ".tsv", ".txt", ".smi")
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
@@ -87,7 +87,7 @@ def explain(
         return
     if at is not None or forced:
         raise InputError(
-            f"{'--forced' if at is None else '--at'} is for recordings. Got a model of molecules; leave it out."
+            f"{'--forced' if at is None else '--at'} is for recordings", got="a model of molecules", cure="leave it out"
         )
     places = _molecules(what, smiles, names)
     if len(places) == 1 or not hasattr(loaded, "explain_many"):
@@ -105,7 +105,9 @@ def _molecules(what: str, column: str | None, names: str | None) -> dict[str, st
     if not Path(what).is_file():
         if Path(what).suffix.lower() in _TABLES or Path(what).is_dir():
             missing = "is a folder" if Path(what).is_dir() else "does not exist"
-            raise InputError(f"A molecule or a file must be given. Got {what}, which {missing}; correct the path.")
+            raise InputError(
+                "A molecule or a file must be given", got=f"{what}, which {missing}", cure="correct the path"
+            )
         return {what: None}
     from pellucid.molecules import read
     from pellucid.tables import read_table, row_names
@@ -178,13 +180,16 @@ def _many_recordings(found: Mapping[str, Forecast], out: Sequence[Path] | None, 
                      f".csv for all {len(found)}.")  # fmt: skip
         else:
             raise InputError(
-                f"A {path.suffix} file holds one explanation. Got {len(found)} recordings; write .html, .json or .csv, "
-                "or explain one of them."
+                f"A {path.suffix} file holds one explanation",
+                got=f"{len(found)} recordings",
+                cure="write .html, .json or .csv, or explain one of them",
             )
         say(f"written: {path}")
 
 
-def _many(found: Mapping[str | None, Explanation], out: Sequence[Path] | None, target: str | None, title: str) -> None:
+def _many(
+    found: Mapping[str | None, MoleculeExplanation], out: Sequence[Path] | None, target: str | None, title: str
+) -> None:
     """A page or a list; pictures and tables are for one."""
     if not out:
         say("\n\n".join(f"{place}\n{_text(explanation, target)}" for place, explanation in found.items()))
@@ -199,7 +204,8 @@ def _many(found: Mapping[str | None, Explanation], out: Sequence[Path] | None, t
             report.write({"kind": "molecules", "title": title, "targets": targets, "explanations": shown}, path)
         else:
             raise InputError(
-                f"A {path.suffix} file holds one explanation. Got {len(found)} molecules; write .html or .json, or "
-                "explain one of them."
+                f"A {path.suffix} file holds one explanation",
+                got=f"{len(found)} molecules",
+                cure="write .html or .json, or explain one of them",
             )
         say(f"written: {path}")

@@ -18,7 +18,7 @@ def say(text: str) -> None:
 
 # How the command line says what the library asks for in Python.
 _TYPED = {
-    '`on_error="skip"`': "--skip-bad-rows",
+    "`on_error='skip'`": "--skip-bad-rows",
     "`header=True` or `header=False`": "--header or --no-header",
     "`decimal=','`": "--decimal ,",
     "`resume=True`": "--resume",
@@ -51,6 +51,8 @@ _OPTION = re.compile(rf"`({'|'.join(_OPTIONS)})=?`(?: of (?:PropertyModel|Foreca
 def as_typed(message: str) -> str:
     """A message of the library, with its cures as options of the command line.
 
+    Examples
+    --------
     >>> as_typed("Got both; say which one it is with `smiles=`.")
     'Got both; say which one it is with --smiles.'
     >>> as_typed("`batch_size` of PropertyModel must be a whole number >= 1.")
@@ -71,6 +73,8 @@ def as_typed(message: str) -> str:
 def names_in(given: Sequence[str] | None, header: Sequence[str] = ()) -> list[str] | None:
     """Names of columns that were repeated or separated by commas; a name of the header may have commas itself.
 
+    Examples
+    --------
     >>> names_in(["a, b", "dose, mg"], ["a", "b", "dose, mg"])
     ['a', 'b', 'dose, mg']
     """

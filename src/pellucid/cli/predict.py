@@ -15,7 +15,7 @@ from pellucid.cli.output import as_typed, percent, say, warn, watched
 from pellucid.errors import InputError
 
 if TYPE_CHECKING:
-    from pellucid.molecules import Explanation, PropertyModel
+    from pellucid.molecules import MoleculeExplanation, PropertyModel
     from pellucid.series import Forecaster, Recordings
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
@@ -48,19 +48,23 @@ def predict(
     if hasattr(loaded, "forecast"):
         if trust or level is not None:
             raise InputError(
-                f"{'--trust' if trust else '--level'} is for molecules. Got a model of recordings; use `pellucid "
-                "explain`, which tells how far the laws of a forecast can be trusted."
+                f"{'--trust' if trust else '--level'} is for molecules",
+                got="a model of recordings",
+                cure="use `pellucid explain`, which tells how far the laws of a forecast can be trusted",
             )
         reading = Reading.of(model, decimal, header, pattern, fill, gaps)
         lines = list(_forecast(loaded, reading.read(data, loaded.channels_)))
     elif hasattr(loaded, "predict"):
         if level is not None and not trust:
-            raise InputError("--level is the confidence of the bounds that --trust adds. Got no --trust; add it.")
+            raise InputError(
+                "--level is the confidence of the bounds that --trust adds", got="no --trust", cure="add it"
+            )
         lines = list(_molecules(loaded, data, smiles, trust, LEVEL if level is None else check_level(level)))
     else:
         raise InputError(
-            "A model that predicts is a property model or a forecaster. Got an autoencoder; use `pellucid explain`, or "
-            "`JunctionTreeVAE.encode` in Python."
+            "A model that predicts is a property model or a forecaster",
+            got="an autoencoder",
+            cure="use `pellucid explain`, or `JunctionTreeVAE.encode` in Python",
         )
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
@@ -102,7 +106,7 @@ def _molecules(model: PropertyModel, data: Path, column: str | None, trust: bool
         yield [*row, *found, *([reason] if bad else [])]
 
 
-def _note(explanation: Explanation) -> str:
+def _note(explanation: MoleculeExplanation) -> str:
     """Why there is no tree to tell of."""
     from pellucid.trust import FEWEST
 
@@ -111,7 +115,7 @@ def _note(explanation: Explanation) -> str:
     return "too few similar molecules" if len(explanation.members) < FEWEST else ""
 
 
-def _trusted(explanation: Explanation) -> list[Any]:
+def _trusted(explanation: MoleculeExplanation) -> list[Any]:
     """Tree, deviation, bound, members and note."""
     nothing, note = [""] * len(explanation.targets), _note(explanation)
     tree = nothing * 2 if note else [*_short(explanation.witnessed), *_short(explanation.deviation)]
@@ -119,7 +123,7 @@ def _trusted(explanation: Explanation) -> list[Any]:
     return [*tree, *bound, len(explanation.members), note]
 
 
-def _warn_of(explanations: list[Explanation]) -> None:
+def _warn_of(explanations: list[MoleculeExplanation]) -> None:
     """Say where there is no tree, or no bound."""
     from pellucid.trust import unknown
 

@@ -76,8 +76,9 @@ def score(
     model = runs.load(run, which)
     if not hasattr(model, "forecast"):
         raise InputError(
-            f"RUN must be a model of recordings. Got {run}, a model of molecules; train one with `pellucid train "
-            "series`."
+            "RUN must be a model of recordings",
+            got=f"{run}, a model of molecules",
+            cure="train one with `pellucid train series`",
         )
     from pellucid.series import assess
 
@@ -119,14 +120,14 @@ def _healthy(text: str) -> Any:
         return int(text)
     if re.fullmatch(r"\d*\.\d+", text):
         if not 0 < float(text) <= 1:
-            raise InputError(f"{_HEALTHY} Got {text}, which is no share; a share is more than 0 and at most 1.")
+            raise InputError(f"{_HEALTHY} Got {text}, which is no share", cure="a share is more than 0 and at most 1")
         return float(text)
     span = re.fullmatch(r"(\d*):(\d*)", text)
     if span:
         return slice(*(int(end) if end else None for end in span.groups()))
     path = Path(text)
     if not path.exists():
-        raise InputError(f"{_HEALTHY} Got {text}, which does not exist; correct it.")
+        raise InputError(f"{_HEALTHY} Got {text}, which does not exist", cure="correct it")
     return path
 
 

@@ -148,8 +148,9 @@ def molecules(
     cells = read_table(data)
     if data.suffix.lower() == ".smi":
         raise InputError(
-            f"A table to learn from must have measured values. Got {data.name}, which holds SMILES and names; give a "
-            'CSV file with a line of names, such as "smiles,name,pIC50".'
+            "A table to learn from must have measured values",
+            got=f"{data.name}, which holds SMILES and names",
+            cure='give a CSV file with a line of names, such as "smiles,name,pIC50"',
         )
     called = row_names(cells, names, data.name)
     asked = names_in(targets, cells.header)
@@ -335,13 +336,15 @@ def _require_values(table: Molecules, data: Path) -> None:
     if not table.targets:
         others = f" ({'; '.join(as_typed(name) for name in table.ignored)})" if table.ignored else ""
         raise InputError(
-            f"{data.name} must have a column of measured values to learn from. Got none{others}; add one, or name it "
-            "with --targets."
+            f"{data.name} must have a column of measured values to learn from",
+            got=f"none{others}",
+            cure="add one, or name it with --targets",
         )
     if len(table) < _FEWEST:
         raise InputError(
-            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on. Got {len(table)} "
-            f"in {data.name}; add more, hundreds if you can."
+            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
+            got=f"{len(table)} in {data.name}",
+            cure="add more, hundreds if you can",
         )
 
 

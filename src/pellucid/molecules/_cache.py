@@ -26,9 +26,12 @@ def remembered(cache: Cache, kind: str, depends: Mapping[str, Any], make: Callab
 
     Parameters
     ----------
-    cache : a folder; "default" is in the user's cache, "none" keeps nothing.
-    kind : what they are: part of the file's name.
-    depends : all that they depend on, ready for JSON.
+    cache : Cache
+        A folder; "default" is in the user's cache, "none" keeps nothing.
+    kind : str
+        What they are: part of the file's name.
+    depends : mapping of str to object
+        All that they depend on, ready for JSON.
     """
     if cache == "none":
         return make()

@@ -15,7 +15,7 @@ def flat(smiles: str) -> Chem.Mol:
     """A molecule with coordinates in the plane."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise InputError(f"A molecule to be drawn must be a valid SMILES. Got {smiles!r}.")
+        raise InputError("A molecule to be drawn must be a valid SMILES", got=f"{smiles!r}")
     rdDepictor.Compute2DCoords(molecule)
     return molecule
 

@@ -23,12 +23,14 @@ def molecules_of(
     """A table of molecules with measured values: one that was read, or SMILES and y."""
     if isinstance(smiles, Molecules):
         if y is not None:
-            raise InputError("Molecules that were read bring their values. Got `y` besides; leave it out.")
+            raise InputError("Molecules that were read bring their values", got="`y` besides", cure="leave it out")
         molecules = smiles
     else:
         molecules = prepare(smiles, y, targets=targets, on_error=on_error)
     if not molecules.targets:
-        raise InputError("Molecules to learn from or to score on must have measured values. Got none; pass `y`.")
+        raise InputError(
+            "Molecules to learn from or to score on must have measured values", got="none", cure="pass `y`"
+        )
     return molecules
 
 
@@ -36,8 +38,9 @@ def require_targets(molecules: Molecules, targets: tuple[str, ...]) -> None:
     """Refuse molecules with other targets than those learned."""
     if molecules.targets != targets:
         raise InputError(
-            f"The targets must be those learned, {', '.join(targets)}. Got {', '.join(molecules.targets) or 'none'}; "
-            "read these columns, in this order."
+            f"The targets must be those learned, {', '.join(targets)}",
+            got=f"{', '.join(molecules.targets) or 'none'}",
+            cure="read these columns, in this order",
         )
 
 
@@ -54,13 +57,20 @@ def whole_delta(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise InputError(f"`delta` must be a whole number. Got {value!r}; 0 is the paper's.") from None
+        raise InputError(
+            "`delta` must be a whole number", got=f"{value!r}", cure="0 is the paper's", parameter="delta"
+        ) from None
 
 
 def tried(network: Any, molecules: Molecules) -> nn.Module:
     """A predictor of the user's, tried on two molecules before the work begins."""
     if not isinstance(network, nn.Module):
-        raise InputError(f"`network` must be a torch module. Got {network!r}; pass an instance, such as `Network()`.")
+        raise InputError(
+            "`network` must be a torch module",
+            got=f"{network!r}",
+            cure="pass an instance, such as `Network()`",
+            parameter="network",
+        )
     some = molecules.smiles[:2]
     with torch.no_grad():
         outputs = network(Graphs(some).batch(list(range(len(some)))))
@@ -69,7 +79,10 @@ def tried(network: Any, molecules: Molecules) -> nn.Module:
         got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
         raise InputError(
             f"`network` must give one row for each molecule and one column for each target: {expected} for "
-            f"{len(some)} molecules. Got {got}; mind the last layer."
+            f"{len(some)} molecules",
+            got=f"{got}",
+            cure="mind the last layer",
+            parameter="network",
         )
     return network
 

@@ -27,8 +27,10 @@ def in_chunks(
 
     Parameters
     ----------
-    jobs : processes; by default one per core, and for few chunks only this one.
-    chunk : items in a chunk.
+    jobs : int, optional
+        Processes; by default one per core, and for few chunks only this one.
+    chunk : int, optional
+        Items in a chunk.
     """
     size = chunk or _CHUNK
     chunks = [items[i : i + size] for i in range(0, len(items), size)]

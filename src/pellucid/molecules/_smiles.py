@@ -12,6 +12,8 @@ def parse(text: str) -> tuple[Chem.Mol | None, str]:
 
     RDKit takes whatever follows white space for a name or for extensions of SMILES: of "CC O" it reads CC.
 
+    Examples
+    --------
     >>> parse("CC O")
     (None, "white space inside, so that only 'CC' would be read; ...")
     """
@@ -32,5 +34,5 @@ def molecule_of(text: str) -> Chem.Mol:
     """The molecule of a SMILES that must be valid."""
     molecule, reason = parse(text)
     if molecule is None:
-        raise InputError(f"Every SMILES must be valid. Got {text!r} ({reason}); clean them with `prepare`.")
+        raise InputError("Every SMILES must be valid", got=f"{text!r} ({reason})", cure="clean them with `prepare`")
     return molecule

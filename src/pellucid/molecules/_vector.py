@@ -52,9 +52,12 @@ class Picture(NamedTuple):
 
         Parameters
         ----------
-        scale : units of the axes for a unit of the picture.
-        points : typographic points for a unit of the axes.
-        label : the id of the group in SVG, and of the artist.
+        scale : float
+            Units of the axes for a unit of the picture.
+        points : float
+            Typographic points for a unit of the axes.
+        label : str
+            The id of the group in SVG, and of the artist.
         """
         corner = np.array([x - scale * self.width / 2, y - scale * self.height / 2])
         paths = [Path(np.asarray(shape.path.vertices) * scale + corner, shape.path.codes) for shape in self.shapes]

@@ -55,7 +55,7 @@ def _kind(rest: Chem.Mol) -> str:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Groups:
+class RGroups:
     """Groups seen in a collection of molecules, by the kind of atom that they hang on, the most frequent first."""
 
     by_kind: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -63,7 +63,7 @@ class Groups:
     """Heavy atoms of the largest group."""
 
     @classmethod
-    def from_lists(cls, by_kind: Mapping[str, Sequence[str]], largest: int) -> Groups:
+    def from_lists(cls, by_kind: Mapping[str, Sequence[str]], largest: int) -> RGroups:
         """Groups that were collected before, read back from JSON."""
         return cls(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=largest)
 
@@ -76,7 +76,7 @@ class Groups:
         per_kind: int = 40,
         progress: bool = False,
         jobs: int | None = None,
-    ) -> Groups:
+    ) -> RGroups:
         """Collect them: groups of at most `largest` heavy atoms, the `per_kind` most frequent of every kind."""
         _checks.whole(largest, 1, "largest")
         _checks.whole(per_kind, 1, "per_kind")

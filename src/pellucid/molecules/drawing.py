@@ -69,15 +69,22 @@ def plot_tree(
 
     Parameters
     ----------
-    witness : fitted on fingerprints: feature i is bit i.
-    substructures : of every bit that the tree splits on; see `find_substructures`.
-    path : nodes to be marked, from the root to a leaf: `witness.path(fingerprint)`.
-    title : text above the tree.
-    molecule : SMILES of a molecule, drawn in the upper left corner.
-    outputs : the places of those that leaves show; by default the three that differ most between leaves. With none
-        of them, leaves show their members alone.
-    ax : draw here, as large as fits; set the size of the figure first. By default in a figure of its own, whose
-        size grows with the tree (`figure.get_size_inches()` tells how large axes should be).
+    witness : TreeWitness
+        Fitted on fingerprints: feature i is bit i.
+    substructures : mapping of int to Substructure
+        Of every bit that the tree splits on; see `find_substructures`.
+    path : sequence of int
+        Nodes to be marked, from the root to a leaf: `witness.path(fingerprint)`.
+    title : str
+        Text above the tree.
+    molecule : str, optional
+        SMILES of a molecule, drawn in the upper left corner.
+    outputs : sequence of int, optional
+        The places of those that leaves show; by default the three that differ most between leaves. With none of them,
+        leaves show their members alone.
+    ax : Axes, optional
+        Draw here, as large as fits; set the size of the figure first. By default in a figure of its own, whose size
+        grows with the tree (`figure.get_size_inches()` tells how large axes should be).
     """
     from matplotlib.figure import Figure
 
@@ -131,14 +138,17 @@ def _require_bits(witness: TreeWitness, substructures: Mapping[int, Substructure
     bits = set(witness.nodes["feature"][splits].tolist())
     if missing := sorted(bits - set(substructures)):
         raise InputError(
-            f"`substructures` must have every bit that the tree splits on. Got none for {missing}; "
-            "find them with `find_substructures(bits, members, morgan)`."
+            "`substructures` must have every bit that the tree splits on",
+            got=f"none for {missing}",
+            cure="find them with `find_substructures(bits, members, morgan)`",
+            parameter="substructures",
         )
     thresholds = witness.nodes["threshold"][splits]
     if ((thresholds < 0) | (thresholds >= 1)).any():
         raise InputError(
-            "The tree must split on bits, 0 or 1. Got a threshold outside of these; fit the witness on fingerprints, "
-            "`Morgan()(molecules).dense()`."
+            "The tree must split on bits, 0 or 1",
+            got="a threshold outside of these",
+            cure="fit the witness on fingerprints, `Morgan()(molecules).dense()`",
         )
 
 
@@ -151,7 +161,12 @@ def _require_path(witness: TreeWitness, path: Sequence[int]) -> None:
         nodes["feature"][a] >= 0 and b in (nodes["left"][a], nodes["right"][a]) for a, b in pairwise(steps)
     )
     if not (down and steps[0] == 0 and nodes["feature"][steps[-1]] < 0):
-        raise InputError(f"`path` must lead from the root to a leaf. Got {steps}; `witness.path(fingerprint)` does.")
+        raise InputError(
+            "`path` must lead from the root to a leaf",
+            got=f"{steps}",
+            cure="`witness.path(fingerprint)` does",
+            parameter="path",
+        )
 
 
 def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
@@ -160,7 +175,7 @@ def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
     if outputs is not None:
         chosen = [operator.index(k) for k in outputs]
         if not all(0 <= k < count for k in chosen):
-            raise InputError(f"`outputs` must be some of 0 to {count - 1}. Got {chosen}.")
+            raise InputError(f"`outputs` must be some of 0 to {count - 1}", got=f"{chosen}", parameter="outputs")
         return chosen
     values = witness.nodes["value"][witness.nodes["feature"] < 0]
     spread = values.max(0) - values.min(0)

@@ -15,10 +15,10 @@ import numpy as np
 from torch import Tensor
 
 from pellucid.builders import from_lists
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.metrics import local_generalized_auc
 from pellucid.molecules.fingerprints import Morgan
-from pellucid.molecules.neighborhoods import Surroundings
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
 from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, stated, unknown
@@ -63,7 +63,7 @@ class Change(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explanation:
+class MoleculeExplanation:
     """The prediction of one molecule and its witness; K targets, values in the units of the data. Prints as text."""
 
     smiles: str
@@ -108,7 +108,9 @@ class Explanation:
             return [self.targets.index(name)]
         if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.targets):
             return [name]
-        raise InputError(f"`target` must be one of {', '.join(self.targets)}. Got {name!r}.")
+        raise InputError(
+            f"{Parameter('target')} must be one of {', '.join(self.targets)}", got=f"{name!r}", parameter="target"
+        )
 
     def changes(self) -> list[Change]:
         """For every other leaf its member that is most like the molecule; nearest first."""
@@ -285,7 +287,7 @@ class Explanation:
         }  # fmt: skip
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Explanation:
+    def from_dict(cls, content: dict[str, Any]) -> MoleculeExplanation:
         """What `to_dict` gave."""
         targets, rows = tuple(content["targets"]), content["members"]
         nodes = {name: np.array(values) for name, values in content["tree"].items()}
@@ -336,7 +338,8 @@ class Explanation:
 
         Parameters
         ----------
-        title : what was explained, for instance the name of a file; by default the molecule.
+        title : str, optional
+            What was explained, for instance the name of a file; by default the molecule.
         """
         from pellucid.molecules.report import write_one
 
@@ -394,7 +397,7 @@ def bit_names(size: int) -> list[str]:
 
 def explain(
     witnesses: TreeWitnesses,
-    around: Surroundings,
+    around: MoleculeNeighborhoods,
     task: Task,
     morgan: Morgan,
     calibration: Calibration | None = None,
@@ -402,14 +405,17 @@ def explain(
     level: float = LEVEL,
     which: int = 0,
     measured: Mapping[str, np.ndarray] | None = None,
-) -> Explanation:
+) -> MoleculeExplanation:
     """The explanation of one of the molecules whose neighborhoods these are.
 
     Parameters
     ----------
-    calibration : where bounds come from, if they are known.
-    which : of the molecules.
-    measured : (K,) values that are known, by SMILES.
+    calibration : Calibration, optional
+        Where bounds come from, if they are known.
+    which : int
+        Of the molecules.
+    measured : mapping of str to ndarray, optional
+        (K,) values that are known, by SMILES.
     """
     known = measured or {}
     neighbors, hoods = around.neighbors(which), around.hoods
@@ -421,11 +427,11 @@ def explain(
     if calibration is not None and len(neighbors) >= FEWEST:
         bound = stated(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
     if not isinstance(tree, TreeWitness):
-        raise InputError(f"Molecules are explained by trees. Got {type(tree).__name__}.")
+        raise InputError("Molecules are explained by trees", got=f"{type(tree).__name__}")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)
     values, answers = task.natural(f), task.natural(g)
     leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[which])
-    return Explanation(
+    return MoleculeExplanation(
         smiles=neighbors[0].smiles,
         targets=tuple(tree.output_names),
         prediction=values[0],

@@ -12,7 +12,7 @@ import numpy as np
 from rdkit import RDConfig, rdBase
 
 from pellucid import datasets
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
 from pellucid.molecules.table import Molecules, collect, prepare
 from pellucid.tables import ID_NAMES, LARGEST, SMILES_NAMES, plain, read_table, require_column, value_of
@@ -33,13 +33,15 @@ def read(
 
     Parameters
     ----------
-    smiles : the column of SMILES; by default it is found by its name.
-    targets : the columns of measured values; by default all others that hold numbers and blanks only, but no column
-        that is named like a numbering (id, ..._id, index, number, ...), none of whole numbers that are all different,
-        and none that is always the same. The summary tells the targets, and the columns that are none with the reason.
-    on_error : as in `prepare`. A cell of a target that is neither a number nor blank, such as ">10", is an error of its
-        row, too; "skip" leaves only this cell blank if another target of the row has a value, and lists it in
-        `rejected`.
+    smiles : str, optional
+        The column of SMILES; by default it is found by its name.
+    targets : str or sequence of str, optional
+        The columns of measured values; by default all others that hold numbers and blanks only, but no column that is
+        named like a numbering (id, ..._id, index, number, ...), none of whole numbers that are all different, and none
+        that is always the same. The summary tells the targets, and the columns that are none with the reason.
+    on_error : {"raise", "skip"}
+        As in `prepare`. A cell of a target that is neither a number nor blank, such as ">10", is an error of its row,
+        too; "skip" leaves only this cell blank if another target of the row has a value, and lists it in `rejected`.
     """
     header, rows, numbers, comma = read_table(path)
     name = Path(path).name
@@ -53,7 +55,7 @@ def read(
         for title in chosen:
             require_column(title, header, name, "Every target")
             if title == column:
-                raise InputError(f"A target must hold measured values. Got {title!r}, the column of SMILES.")
+                raise InputError("A target must hold measured values", got=f"{title!r}, the column of SMILES")
             others[title].refuse_text(name)
     values = [others[title].values for title in chosen]
     flaws: dict[int, list[str]] = {}
@@ -106,8 +108,12 @@ class _Cells:
         texts = [i for i, value in enumerate(self.values) if value is None]
         if texts and len(self.known) < _NUMBERS * (len(self.known) + len(texts)):
             raise InputError(
-                f"Every target must hold numbers. Got {self.title!r} of {source}, a column of text: row "
-                f"{self.numbers[texts[0]]} is {self.cells[texts[0]].strip()[:40]!r}; choose another column."
+                "Every target must hold numbers",
+                got=(
+                    f"{self.title!r} of {source}, a column of text: row {self.numbers[texts[0]]} is "
+                    f"{self.cells[texts[0]].strip()[:40]!r}"
+                ),
+                cure="choose another column",
             )
 
 
@@ -136,7 +142,7 @@ def moses(part: Literal["train", "test"] = "train") -> Path:
     Looked for as `molecules/moses_<part>.csv.gz` in `$PELLUCID_DATA`, then in the cache, and otherwise downloaded.
     """
     if part not in datasets.MOSES:
-        raise InputError(f'`part` of MOSES must be "train" or "test". Got {part!r}.')
+        raise InputError('`part` of MOSES must be "train" or "test"', got=f"{part!r}", parameter="part")
     return datasets.MOSES[part].fetch()
 
 
@@ -147,7 +153,9 @@ def nav17() -> Molecules:
     """
     folder = Path(RDConfig.RDContribDir) / "FreeWilson" / "data"
     if not folder.is_dir():
-        raise InputError(f"RDKit's folder of examples must be installed. Got none at {folder}; install rdkit with pip.")
+        raise InputError(
+            "RDKit's folder of examples must be installed", got=f"none at {folder}", cure="install rdkit with pip"
+        )
     with (folder / "CHEMBL2321810_act.csv").open(newline="") as stream:
         activity = {row["Name"]: float(row["Act"]) for row in csv.DictReader(stream)}
     lines = (folder / "CHEMBL2321810.smi").read_text().split("\n")
@@ -171,12 +179,18 @@ def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
             return lowered[name]
     if any(_is_data(cell) for cell in header):
         raise InputError(
-            f"{source} must begin with a line of names. Got {', '.join(header[:4])}; write one above it, such as "
-            '"smiles,name,pIC50", or call the file .smi if each line is a SMILES, a blank or tab, and a name.'
+            f"{source} must begin with a line of names",
+            got=f"{', '.join(header[:4])}",
+            cure=(
+                'write one above it, such as "smiles,name,pIC50", or call the file .smi if each line is '
+                "a SMILES, a blank or tab, and a name"
+            ),
         )
     raise InputError(
-        f"{source} must have a column of SMILES, named {', '.join(SMILES_NAMES[:3])} or the like. Got "
-        f"{', '.join(header)}; say which one it is with `smiles=`."
+        f"{source} must have a column of SMILES, named {', '.join(SMILES_NAMES[:3])} or the like",
+        got=f"{', '.join(header)}",
+        cure=f"say which one it is with {Parameter('smiles'):=}",
+        parameter="smiles",
     )
 
 

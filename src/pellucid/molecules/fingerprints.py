@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid._threads import run_chunks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules._smiles import molecule_of
 
@@ -27,8 +27,10 @@ class Morgan:
 
     Parameters
     ----------
-    radius : bonds from the central atom of a substructure to its rim.
-    size : bits, a multiple of 64.
+    radius : int
+        Bonds from the central atom of a substructure to its rim.
+    size : int
+        Bits, a multiple of 64.
     """
 
     radius: int = 2
@@ -38,7 +40,12 @@ class Morgan:
         _checks.whole(self.radius, 0, "radius")
         _checks.whole(self.size, 64, "size")
         if self.size % 64:
-            raise InputError(f"`size` of Morgan must be a multiple of 64. Got {self.size}; choose 1024 or 2048, say.")
+            raise InputError(
+                "`size` of Morgan must be a multiple of 64",
+                got=f"{self.size}",
+                cure="choose 1024 or 2048, say",
+                parameter="size",
+            )
 
     def __call__(self, molecules: Iterable[str | Chem.Mol]) -> Fingerprints:
         """The fingerprints of molecules, or of valid SMILES."""
@@ -110,10 +117,15 @@ class Fingerprints:
         from pellucid.molecules._similarity_kernel import search_range
 
         if not 0 < threshold < 1:
-            raise InputError(f"`threshold` must be between 0 and 1. Got {threshold!r}; 0.6 is the paper's.")
+            raise InputError(
+                f"{Parameter('threshold')} must be between 0 and 1",
+                got=f"{threshold!r}",
+                cure="0.6 is the paper's",
+                parameter="threshold",
+            )
         if self.words.shape[1] != queries.words.shape[1]:
             widths = 64 * self.words.shape[1], 64 * queries.words.shape[1]
-            raise InputError(f"Fingerprints must have the same size. Got {widths[0]} and {widths[1]} bits.")
+            raise InputError("Fingerprints must have the same size", got=f"{widths[0]} and {widths[1]} bits")
         order = np.argsort(self.counts, kind="stable")
         pool = Fingerprints(np.ascontiguousarray(self.words[order]))
         first = np.searchsorted(pool.counts, np.floor(threshold * queries.counts), side="left")

@@ -11,28 +11,31 @@ from torch import Tensor
 from pellucid.games import Game, SymmetricGame, UniformGame
 from pellucid.mirror_prox import MirrorProx
 from pellucid.molecules.network import outputs_of
-from pellucid.molecules.play import Banked, Drawn, Fresh, draw, featurized, neighborly
+from pellucid.molecules.play import Banked, Fresh, StepSample, draw, featurized, neighborly
 from pellucid.molecules.table import Molecules
 
 if TYPE_CHECKING:
     from pellucid.molecules.property_model import PropertyModel
 
 
-class Watched(NamedTuple):
+class ValidationBatch(NamedTuple):
     """A batch of validation molecules."""
 
     molecules: Tensor
 
 
 @final
-class Fitting:
+class PropertyFit:
     """Batches and losses of one run.
 
     Attributes
     ----------
-    count : the points that take their turn as labeled ones in an epoch.
-    play : how the game is played; None without one.
-    stepper, arrange : what `training` needs to know beyond the usual.
+    count : object
+        The points that take their turn as labeled ones in an epoch.
+    play : object
+        How the game is played; None without one.
+    stepper, arrange : object
+        What `training` needs to know beyond the usual.
     """
 
     def __init__(self, model: PropertyModel, learned: Molecules, watched: Molecules | None, progress: bool) -> None:
@@ -69,30 +72,30 @@ class Fitting:
         if isinstance(game, UniformGame):
             self.stepper = lambda optimizer: MirrorProx(optimizer, game, multiplier_lr=model.multiplier_rate)
 
-    def take(self, chosen: Tensor, generator: torch.Generator) -> Drawn | Tensor:
+    def take(self, chosen: Tensor, generator: torch.Generator) -> StepSample | Tensor:
         """A batch to learn from."""
         if not isinstance(self.play, Fresh):
             return chosen
         return draw(chosen, self.around.hoods, share=self.model.share, members=self.model.members, generator=generator)
 
-    def take_watched(self, chosen: Tensor, _: torch.Generator) -> Watched:
+    def take_watched(self, chosen: Tensor, _: torch.Generator) -> ValidationBatch:
         """A batch to validate on."""
-        return Watched(chosen)
+        return ValidationBatch(chosen)
 
-    def loss(self, batch: Drawn | Tensor | Watched) -> Mapping[str, Tensor]:
+    def loss(self, batch: StepSample | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation accuracy alone."""
         # Lightning moves what it can to the network's device; indices, losses and witnesses are at home on the CPU.
         network = self.model.network_
-        if isinstance(batch, Watched):
+        if isinstance(batch, ValidationBatch):
             index = batch.molecules.cpu()
             return {"loss": self.task.loss(network(self.watched.graphs.batch(index)).cpu(), self.watched_y[index])}
-        labeled = (batch.labeled if isinstance(batch, Drawn) else batch).cpu()
+        labeled = (batch.labeled if isinstance(batch, StepSample) else batch).cpu()
         outputs = network(self.points.graphs.batch(labeled)).cpu()
         fit = self.task.loss(outputs, self.y[labeled])
         if isinstance(self.play, Banked):
             penalty = self.play.penalty(self.task.values(outputs), labeled)
-        elif self.play is not None and isinstance(batch, Drawn):
-            here = Drawn(labeled, batch.others.cpu(), batch.playing.cpu(), batch.hoods.to("cpu"))
+        elif self.play is not None and isinstance(batch, StepSample):
+            here = StepSample(labeled, batch.others.cpu(), batch.playing.cpu(), batch.hoods.to("cpu"))
             penalty = self.play.penalty(network, outputs, here)
         else:
             return {"loss": fit}

@@ -54,8 +54,10 @@ class Graphs:
 
     Parameters
     ----------
-    smiles : valid SMILES, as `prepare` gives them.
-    progress : show a progress bar where there are many.
+    smiles : iterable of str
+        Valid SMILES, as `prepare` gives them.
+    progress : bool
+        Show a progress bar where there are many.
     """
 
     def __init__(self, smiles: Iterable[str], *, progress: bool = False) -> None:

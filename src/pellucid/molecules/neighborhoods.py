@@ -13,10 +13,10 @@ import torch
 from rdkit import rdBase
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules._cache import Arrays, Cache, as_bytes, as_texts, remembered
 from pellucid.molecules._parallel import in_chunks
-from pellucid.molecules.analogs import Groups
+from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.table import canonicals
 from pellucid.neighborhoods import Neighborhoods
@@ -40,7 +40,7 @@ class Neighbor(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Surroundings:
+class MoleculeNeighborhoods:
     """The neighborhoods of n molecules, over N points: the centers first, then all other members."""
 
     points: tuple[str, ...] = field(repr=False)
@@ -59,7 +59,7 @@ class Surroundings:
         some = sizes[sizes > 2]
         text = f"{len(some) / len(sizes):.0%} with more than 2 members"
         text += f", median of those {np.median(some):g}, largest {some.max()}" if len(some) else ""
-        return f"Surroundings({len(self)} molecules, {len(self.points)} points; {text})"
+        return f"MoleculeNeighborhoods({len(self)} molecules, {len(self.points)} points; {text})"
 
     def neighbors(self, i: int) -> list[Neighbor]:
         """The members of neighborhood i, most similar first; the molecule itself leads."""
@@ -73,17 +73,22 @@ class Surroundings:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Similar:
+class SimilarityRule:
     """Which molecules are near a molecule: those with a Tanimoto similarity above the threshold.
 
     Parameters
     ----------
-    fingerprints : what similarity is measured with.
-    threshold : members are more similar to the center than this.
-    most : members that a neighborhood may have; the most similar ones are kept, real molecules before analogs.
-    analogs : whether to make analogs by exchanging groups.
-    largest_group, groups_per_kind : groups of at most so many heavy atoms are exchanged, for the so many most
-        frequent ones that hang on the same kind of atom in the molecules given.
+    fingerprints : Morgan
+        What similarity is measured with.
+    threshold : float
+        Members are more similar to the center than this.
+    most : int
+        Members that a neighborhood may have; the most similar ones are kept, real molecules before analogs.
+    analogs : bool
+        Whether to make analogs by exchanging groups.
+    largest_group, groups_per_kind : int
+        Groups of at most so many heavy atoms are exchanged, for the so many most frequent ones that hang on the same
+        kind of atom in the molecules given.
     """
 
     fingerprints: Morgan = MORGAN
@@ -95,25 +100,30 @@ class Similar:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
-            raise InputError(f"`threshold` of Similar must be between 0 and 1. Got {self.threshold!r}; 0.6 is usual.")
+            raise InputError(
+                f"{Parameter('threshold')} of SimilarityRule must be between 0 and 1",
+                got=f"{self.threshold!r}",
+                cure="0.6 is usual",
+                parameter="threshold",
+            )
         for name in ("most", "largest_group", "groups_per_kind"):
             _checks.whole(getattr(self, name), 1, name)
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Similar:
+    def from_dict(cls, content: Mapping[str, Any]) -> SimilarityRule:
         """What `dataclasses.asdict` made of one."""
         rest = {name: value for name, value in content.items() if name != "fingerprints"}
         return cls(fingerprints=Morgan(**content["fingerprints"]), **rest)
 
     def groups(
         self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None, cache: Cache = "default"
-    ) -> Groups:
+    ) -> RGroups:
         """What can be exchanged, as seen in these molecules; cached as neighborhoods are, see `around`."""
         if not self.analogs:
-            return Groups(by_kind={}, largest=self.largest_group)
+            return RGroups(by_kind={}, largest=self.largest_group)
 
         def make() -> Arrays:
-            found = Groups.seen_in(
+            found = RGroups.seen_in(
                 smiles, largest=self.largest_group, per_kind=self.groups_per_kind, progress=progress, jobs=jobs
             )
             return {"groups": as_bytes([json.dumps(found.by_kind)])}
@@ -126,29 +136,34 @@ class Similar:
             "molecules": list(smiles),
         }
         content = remembered(cache if len(smiles) >= _FEW else "none", "groups", depends, make)
-        return Groups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
+        return RGroups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
 
     def around(
         self,
         centers: Sequence[str],
         given: Sequence[str],
-        groups: Groups,
+        groups: RGroups,
         *,
         pool: Sequence[str] = (),
         jobs: int | None = None,
         progress: bool = True,
         cache: Cache = "default",
-    ) -> Surroundings:
+    ) -> MoleculeNeighborhoods:
         """The neighborhoods of `centers`.
 
         Parameters
         ----------
-        centers : canonical SMILES, each different.
-        given, pool : where real members come from: labeled and unlabeled molecules, canonical SMILES.
-        groups : where analogs come from.
-        jobs : processes that make analogs; by default one per core.
-        cache : a folder for finished neighborhoods, found again under a key of everything that they depend on;
-            "default" is in the user's cache, "none" keeps nothing.
+        centers : sequence of str
+            Canonical SMILES, each different.
+        given, pool : sequence of str
+            Where real members come from: labeled and unlabeled molecules, canonical SMILES.
+        groups : RGroups
+            Where analogs come from.
+        jobs : int, optional
+            Processes that make analogs; by default one per core.
+        cache : Cache
+            A folder for finished neighborhoods, found again under a key of everything that they depend on; "default"
+            is in the user's cache, "none" keeps nothing.
         """
         depends = {
             "format": FORMAT,
@@ -164,8 +179,8 @@ class Similar:
         return _unpack(remembered(cache, "neighborhoods", depends, make), len(centers))
 
     def _around(
-        self, centers: list[str], given: list[str], pool: list[str], groups: Groups, jobs: int | None, progress: bool
-    ) -> Surroundings:
+        self, centers: list[str], given: list[str], pool: list[str], groups: RGroups, jobs: int | None, progress: bool
+    ) -> MoleculeNeighborhoods:
         own = self.fingerprints(centers)
         real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
         names = list(real)
@@ -195,12 +210,12 @@ class Similar:
                 origins.append(ORIGINS.index(origin))
             offsets.append(len(members))
         hoods = Neighborhoods(torch.tensor(members), torch.tensor(offsets), torch.arange(len(centers)), len(points))
-        return Surroundings(
+        return MoleculeNeighborhoods(
             points=tuple(points), hoods=hoods, similarity=np.array(similarity), origins=np.array(origins, dtype=np.int8)
         )
 
     def _analogs(
-        self, centers: list[str], groups: Groups, jobs: int | None, progress: bool
+        self, centers: list[str], groups: RGroups, jobs: int | None, progress: bool
     ) -> list[list[tuple[str, float]]]:
         """For each center its analogs above the threshold, most similar first."""
         if not groups.by_kind:
@@ -216,11 +231,13 @@ def _known(morgan: Morgan, smiles: tuple[str, ...]) -> Fingerprints:
 
 
 def neighbors(
-    smiles: str, given: Sequence[str], *, similar: Similar | None = None, pool: Sequence[str] = ()
+    smiles: str, given: Sequence[str], *, similar: SimilarityRule | None = None, pool: Sequence[str] = ()
 ) -> list[Neighbor]:
     """The neighborhood of one molecule among those given, a pool, and analogs of its own; most similar first.
 
-    >>> for member in neighbors("CCCCO", ["CCCCCO", "CCCCN", "c1ccccc1"], similar=Similar(threshold=0.5)):
+    Examples
+    --------
+    >>> for member in neighbors("CCCCO", ["CCCCCO", "CCCCN", "c1ccccc1"], similar=SimilarityRule(threshold=0.5)):
     ...     print(f"{member.smiles:<10}{member.similarity:.2f}  {member.origin}")
     CCCCO     1.00  itself
     CCCCCO    0.77  given
@@ -228,14 +245,14 @@ def neighbors(
     CCCO      0.58  analog
     """
     (text,) = canonicals([smiles], "smiles")
-    similar = similar or Similar()
+    similar = similar or SimilarityRule()
     known = list(dict.fromkeys(canonicals(given, "given", least=0)))
     more = list(dict.fromkeys(canonicals(pool, "pool", least=0)))
     around = similar.around([text], known, similar.groups(known), pool=more, jobs=1, progress=False, cache="none")
     return around.neighbors(0)
 
 
-def _make(centers: list[str], similar: Similar, groups: Groups) -> list[list[tuple[str, float]]]:
+def _make(centers: list[str], similar: SimilarityRule, groups: RGroups) -> list[list[tuple[str, float]]]:
     result: list[list[tuple[str, float]]] = []
     for center in centers:
         made = list(groups.exchanged(center))
@@ -248,7 +265,7 @@ def _make(centers: list[str], similar: Similar, groups: Groups) -> list[list[tup
     return result
 
 
-def _pack(around: Surroundings) -> Arrays:
+def _pack(around: MoleculeNeighborhoods) -> Arrays:
     return {
         "points": as_bytes(list(around.points)),
         "members": around.hoods.members.numpy(),
@@ -258,10 +275,10 @@ def _pack(around: Surroundings) -> Arrays:
     }
 
 
-def _unpack(content: Arrays, centers: int) -> Surroundings:
+def _unpack(content: Arrays, centers: int) -> MoleculeNeighborhoods:
     points = tuple(as_texts(content["points"]))
     members, offsets = torch.from_numpy(content["members"]), torch.from_numpy(content["offsets"])
-    return Surroundings(
+    return MoleculeNeighborhoods(
         points=points,
         hoods=Neighborhoods(members, offsets, torch.arange(centers), len(points)),
         similarity=content["similarity"],

@@ -23,10 +23,14 @@ class BondMessages(nn.Module):
 
     Parameters
     ----------
-    features : of an atom and of a bond.
-    width : of the messages.
-    depth : rounds of message passing.
-    dropout : in all hidden layers.
+    features : (int, int)
+        Of an atom and of a bond.
+    width : int
+        Of the messages.
+    depth : int
+        Rounds of message passing.
+    dropout : float
+        In all hidden layers.
     """
 
     def __init__(self, features: tuple[int, int], *, width: int, depth: int, dropout: float) -> None:
@@ -64,11 +68,16 @@ class GraphNetwork(nn.Module):
 
     Parameters
     ----------
-    outputs : how many numbers it gives for a molecule.
-    width : of all hidden layers; the paper's is 1800.
-    depth : rounds of message passing; the paper's is 6.
-    dropout : in all hidden layers.
-    features : of an atom and of a bond, if they are not those of `Graphs`.
+    outputs : int
+        How many numbers it gives for a molecule.
+    width : int
+        Of all hidden layers; the paper's is 1800.
+    depth : int
+        Rounds of message passing; the paper's is 6.
+    dropout : float
+        In all hidden layers.
+    features : (int, int)
+        Of an atom and of a bond, if they are not those of `Graphs`.
     """
 
     def __init__(

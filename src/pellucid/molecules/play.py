@@ -13,7 +13,7 @@ from pellucid.bank import Bank
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.graphs import Graphs
-from pellucid.molecules.neighborhoods import Surroundings
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.neighborhoods import Neighborhoods
 
 # Molecules that pass through the network at once: more of them do not fit into a core's cache.
@@ -33,7 +33,7 @@ def featurized(smiles: tuple[str, ...], morgan: Morgan, progress: bool) -> Point
     return Points(Graphs(smiles, progress=progress), morgan.many(smiles, progress=progress))
 
 
-class Drawn(NamedTuple):
+class StepSample(NamedTuple):
     """What one step looks at."""
 
     labeled: Tensor
@@ -46,7 +46,9 @@ class Drawn(NamedTuple):
     """Their neighborhoods, over the P points `labeled` and `others`."""
 
 
-def draw(labeled: Tensor, hoods: Neighborhoods, *, share: float, members: int, generator: torch.Generator) -> Drawn:
+def draw(
+    labeled: Tensor, hoods: Neighborhoods, *, share: float, members: int, generator: torch.Generator
+) -> StepSample:
     """Choose which neighborhoods of a batch play, and which of their members are evaluated.
 
     The first `share` of the batch plays, which is random as batches are. Of a neighborhood with more than
@@ -67,7 +69,7 @@ def draw(labeled: Tensor, hoods: Neighborhoods, *, share: float, members: int, g
     place[others] = len(labeled) + torch.arange(len(others))
     offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     local = Neighborhoods(place[entries], offsets, place[playing], len(labeled) + len(others))
-    return Drawn(labeled, others, playing, local)
+    return StepSample(labeled, others, playing, local)
 
 
 def neighborly(hoods: Neighborhoods, generator: torch.Generator) -> Tensor:
@@ -93,7 +95,7 @@ class Fresh(nn.Module):
         super().__init__()
         self.game, self.points, self.values = game, points, values
 
-    def penalty(self, network: nn.Module, outputs: Tensor, drawn: Drawn) -> Tensor:
+    def penalty(self, network: nn.Module, outputs: Tensor, drawn: StepSample) -> Tensor:
         """What the predictor pays, given its outputs on the labeled molecules."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(self.game, AsymmetricGame)):
             more = [network(self.points.graphs.batch(part)) for part in drawn.others.split(PIECE) if len(part)]
@@ -117,7 +119,9 @@ class Banked(nn.Module):
     fitted_to: Tensor
     steps: Tensor
 
-    def __init__(self, game: SymmetricGame, around: Surroundings, points: Points, first: Tensor, *, refit: int) -> None:
+    def __init__(
+        self, game: SymmetricGame, around: MoleculeNeighborhoods, points: Points, first: Tensor, *, refit: int
+    ) -> None:
         super().__init__()
         self.bank = Bank(game, points.fingerprints.dense(), around.hoods, refit_every=0)
         self.refit = refit

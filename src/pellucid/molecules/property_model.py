@@ -13,17 +13,17 @@ from torch import Tensor, nn
 
 from pellucid import _checks, storage
 from pellucid.deviations import absolute_error, squared_error
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
 from pellucid.molecules._inputs import digest_of, molecules_of, require_targets, some, tried, whole_delta
-from pellucid.molecules.analogs import Groups
-from pellucid.molecules.explanation import Explanation, bit_names, explain
+from pellucid.molecules.analogs import RGroups
+from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
-from pellucid.molecules.fitting import Fitting
-from pellucid.molecules.neighborhoods import Similar, Surroundings
+from pellucid.molecules.fitting import PropertyFit
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
-from pellucid.molecules.scores import Scores, score
+from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals, counted
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
@@ -54,44 +54,68 @@ class PropertyModel:
 
     Parameters
     ----------
-    task : "classification" for labels 0 and 1, "regression" for measured values. Blanks (NaN) are allowed.
-    game : "symmetric", "asymmetric", "uniform" or None.
-    weight : of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses
-        at the expense of its accuracy.
-    margin : of the uniform game, in probabilities or standard deviations summed over the targets.
-    multiplier_rate : step of the uniform game's multipliers.
-    criterion : "absolute", the total variation, with medians in the leaves; or "squared", with means.
-    delta : trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits; a negative one makes
-        them smaller.
-    similar : who is whose neighbor.
-    play : "fresh" evaluates the members of the neighborhoods that play in a step; "banked" (symmetric game only)
-        evaluates every point once an epoch and pulls it towards the witnesses fitted to the latest predictions of
-        all points. Banked play is the cheap one where neighbors are mostly molecules that are given.
-    share, members : fresh play: the share of a batch's neighborhoods that play in a step, and how many of their
-        members are evaluated then, chosen at random. Explanations and scores always use whole neighborhoods.
-    refit : banked play: witnesses are fitted anew every so many steps.
-    width, depth, dropout : of the network, see `GraphNetwork`.
-    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
-    patience : stop after so many epochs without a better loss on the validation data.
-    seed : of initial weights, order of batches, choice of members and of validation data.
+    task : {"classification", "regression"}
+        "classification" for labels 0 and 1, "regression" for measured values. Blanks (NaN) are allowed.
+    game : {"symmetric", "asymmetric", "uniform"}, optional
+        "symmetric", "asymmetric", "uniform" or None.
+    weight : float
+        Of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses at the
+        expense of its accuracy.
+    margin : float
+        Of the uniform game, in probabilities or standard deviations summed over the targets.
+    multiplier_rate : float
+        Step of the uniform game's multipliers.
+    criterion : {"absolute", "squared"}
+        "absolute", the total variation, with medians in the leaves; or "squared", with means.
+    delta : int
+        Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits; a negative one makes them
+        smaller.
+    similar : SimilarityRule
+        Who is whose neighbor.
+    play : {"fresh", "banked"}
+        "fresh" evaluates the members of the neighborhoods that play in a step; "banked" (symmetric game only)
+        evaluates every point once an epoch and pulls it towards the witnesses fitted to the latest predictions of all
+        points. Banked play is the cheap one where neighbors are mostly molecules that are given.
+    share, members : float or int
+        Fresh play: the share of a batch's neighborhoods that play in a step, and how many of their members are
+        evaluated then, chosen at random. Explanations and scores always use whole neighborhoods.
+    refit : int
+        Banked play: witnesses are fitted anew every so many steps.
+    width, depth, dropout : int or float
+        Of the network, see `GraphNetwork`.
+    epochs, batch_size, learning_rate : int or float
+        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+    patience : int
+        Stop after so many epochs without a better loss on the validation data.
+    seed : int
+        Of initial weights, order of batches, choice of members and of validation data.
 
     Attributes
     ----------
-    targets_ : names of the targets.
-    smiles_, y_ : the molecules given, those held out included, and (N, K) what was measured.
-    pool_ : unlabeled ones. Both are where neighbors come from.
-    rejected_ : rows of what was given that were left out, with the reason.
-    groups_ : what is exchanged to make analogs.
-    task_ : how outputs become values.
-    network_ : the trained predictor.
-    history_ : one record of losses per epoch.
-    calibration_ : how far trees can be trusted, learned from molecules held out; see `calibrate`.
+    targets_ : tuple of str
+        Names of the targets.
+    smiles_, y_ : tuple of str or ndarray
+        The molecules given, those held out included, and (N, K) what was measured.
+    pool_ : tuple of str
+        Unlabeled ones. Both are where neighbors come from.
+    rejected_ : tuple of Rejection
+        Rows of what was given that were left out, with the reason.
+    groups_ : RGroups
+        What is exchanged to make analogs.
+    task_ : Task
+        How outputs become values.
+    network_ : Module
+        The trained predictor.
+    history_ : list of dict of str to float
+        One record of losses per epoch.
+    calibration_ : Calibration, optional
+        How far trees can be trusted, learned from molecules held out; see `calibrate`.
 
     Examples
     --------
-    >>> from pellucid.molecules import PropertyModel, Similar, nav17
+    >>> from pellucid.molecules import PropertyModel, SimilarityRule, nav17
     >>> series = nav17()
-    >>> model = PropertyModel(task="regression", similar=Similar(analogs=False), width=16, epochs=2)
+    >>> model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=16, epochs=2)
     >>> model.fit(series, progress=False).predict("CCS(=O)(=O)Nc1ccccc1").shape
     (1, 1)
     """
@@ -103,7 +127,7 @@ class PropertyModel:
     multiplier_rate: float = 1.0
     criterion: Literal["absolute", "squared"] = "absolute"
     delta: int = 0
-    similar: Similar = field(default_factory=Similar)
+    similar: SimilarityRule = field(default_factory=SimilarityRule)
     play: Literal["fresh", "banked"] = "fresh"
     share: float = 0.25
     members: int = 16
@@ -122,7 +146,7 @@ class PropertyModel:
     y_: np.ndarray = field(init=False, repr=False)
     rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
     pool_: tuple[str, ...] = field(init=False, repr=False)
-    groups_: Groups = field(init=False, repr=False)
+    groups_: RGroups = field(init=False, repr=False)
     task_: Task = field(init=False, repr=False)
     network_: nn.Module = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
@@ -137,13 +161,19 @@ class PropertyModel:
         ):
             if getattr(self, name) not in allowed:
                 listed = ", ".join("None" if value is None else f'"{value}"' for value in allowed)
-                raise InputError(f"`{name}` of PropertyModel must be one of {listed}. Got {getattr(self, name)!r}.")
+                raise InputError(
+                    f"{Parameter(name, of='PropertyModel')} must be one of {listed}",
+                    got=f"{getattr(self, name)!r}",
+                    parameter=name,
+                )
         if self.play == "banked" and self.game not in (None, "symmetric"):
             raise InputError(
-                f'Only the symmetric game can be played with a bank. Got game={self.game!r}; use play="fresh".'
+                "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
-        if not isinstance(self.similar, Similar):
-            raise InputError(f"`similar` of PropertyModel must be a Similar. Got {self.similar!r}.")
+        if not isinstance(self.similar, SimilarityRule):
+            raise InputError(
+                "`similar` of PropertyModel must be a SimilarityRule", got=f"{self.similar!r}", parameter="similar"
+            )
         for name in ("refit", "width", "depth", "epochs", "batch_size", "patience"):
             setattr(self, name, _checks.whole(getattr(self, name), 1, name))
         self.members = _checks.whole(self.members, 3, "members")
@@ -153,7 +183,9 @@ class PropertyModel:
         for name, least, open_end in (("share", 1e-9, False), ("dropout", 0.0, True)):
             value = _checks.at_least(getattr(self, name), least, name, "PropertyModel")
             if value > 1 or (open_end and value == 1):
-                raise InputError(f"`{name}` of PropertyModel must be a share. Got {value!r}.")
+                raise InputError(
+                    f"{Parameter(name, of='PropertyModel')} must be a share", got=f"{value!r}", parameter=name
+                )
         self.delta = whole_delta(self.delta)
 
     # -- training ----------------------------------------------------------------------------------------------
@@ -166,7 +198,7 @@ class PropertyModel:
         targets: Sequence[str] | None = None,
         validation: float | Labeled = 0.1,
         pool: Sequence[str] = (),
-        groups: Groups | None = None,
+        groups: RGroups | None = None,
         network: nn.Module | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         folder: str | Path | None = None,
@@ -178,22 +210,34 @@ class PropertyModel:
 
         Parameters
         ----------
-        smiles : one for each row; or what `read` gave, and no y.
-        y : (N,) or (N, K), NaN or None where nothing was measured.
-        targets : names of the K targets.
-        validation : the share of the molecules to hold out, at random, for early stopping and for `calibrate`; or
-            other molecules, as (smiles, y) or what `read` gave; 0 trains all epochs on everything.
-        pool : unlabeled molecules among which neighbors are looked for, too.
-        groups : what is exchanged to make analogs, such as `Groups.seen_in(other_molecules)`; by default the groups
-            seen in the molecules learned from, as `similar` says.
-        network : a predictor of your own: a module from a `GraphBatch` of B molecules, which also holds their SMILES,
-            to (B, K) outputs: logits, or values in standard deviations. It is trained in place.
-        on_error : "raise" or "skip", for rows that cannot be used; see `prepare`.
-        folder : where checkpoints go, about one a minute; None keeps none.
-        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
-            same model as an uninterrupted one.
-        progress : show progress bars.
-        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        smiles : iterable of str or Molecules
+            One for each row; or what `read` gave, and no y.
+        y : array_like
+            (N,) or (N, K), NaN or None where nothing was measured.
+        targets : sequence of str, optional
+            Names of the K targets.
+        validation : float or Labeled
+            The share of the molecules to hold out, at random, for early stopping and for `calibrate`; or other
+            molecules, as (smiles, y) or what `read` gave; 0 trains all epochs on everything.
+        pool : sequence of str
+            Unlabeled molecules among which neighbors are looked for, too.
+        groups : RGroups, optional
+            What is exchanged to make analogs, such as `RGroups.seen_in(other_molecules)`; by default the groups seen in
+            the molecules learned from, as `similar` says.
+        network : Module, optional
+            A predictor of your own: a module from a `GraphBatch` of B molecules, which also holds their SMILES, to (B,
+            K) outputs: logits, or values in standard deviations. It is trained in place.
+        on_error : {"raise", "skip"}
+            "raise" or "skip", for rows that cannot be used; see `prepare`.
+        folder : str or Path, optional
+            Where checkpoints go, about one a minute; None keeps none.
+        resume : bool
+            Go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the same model
+            as an uninterrupted one.
+        progress : bool
+            Show progress bars.
+        device : str
+            "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
         from pellucid import training
 
@@ -211,7 +255,7 @@ class PropertyModel:
         model.pool_ = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in known)
         model.groups_ = groups or self.similar.groups(learned.smiles, progress=progress)
         model.network_ = model._new_network() if network is None else tried(network, molecules)
-        setting = Fitting(model, learned, watched, progress)
+        setting = PropertyFit(model, learned, watched, progress)
         self.history_ = training.train(
             model.network_,
             setting.loss,
@@ -249,20 +293,29 @@ class PropertyModel:
                 validation = molecules_of(*validation, molecules.targets, on_error)
             require_targets(validation, molecules.targets)
             if not len(validation):
-                raise InputError("`validation` must have molecules. Got none; 0 trains all epochs on everything.")
+                raise InputError(
+                    f"{Parameter('validation')} must have molecules",
+                    got="none",
+                    cure="0 trains all epochs on everything",
+                    parameter="validation",
+                )
             return molecules, validation
         if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
             raise InputError(
-                f"`validation` must be a share in [0, 1), a tuple (smiles, y), or Molecules. Got "
-                f"{validation if isinstance(validation, int | float) else type(validation).__name__}; try 0.1."
+                f"{Parameter('validation')} must be a share in [0, 1), a tuple (smiles, y), or Molecules",
+                got=f"{validation if isinstance(validation, int | float) else type(validation).__name__}",
+                cure="try 0.1",
+                parameter="validation",
             )
         if not validation:
             return molecules, None
         held = max(round(validation * len(molecules)), 1)
         if held >= len(molecules):
             raise InputError(
-                f"There must be molecules left to learn from. Got {counted(len(molecules), 'molecule')}, of which "
-                f"{held} would be held out; give more, or pass `validation=0`."
+                "There must be molecules left to learn from",
+                got=f"{counted(len(molecules), 'molecule')}, of which {held} would be held out",
+                cure=f"give more, or pass {Parameter('validation', 0)}",
+                parameter="validation",
             )
         order = np.random.default_rng(self.seed).permutation(len(molecules))
         return molecules.select(np.sort(order[held:])), molecules.select(np.sort(order[:held]))
@@ -292,7 +345,7 @@ class PropertyModel:
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.task_.natural(self._values(featurized(tuple(texts), self._morgan, False)))
 
-    def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> Surroundings:
+    def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
         _checks.fitted(self)
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
@@ -306,12 +359,15 @@ class PropertyModel:
             cache="none" if len(texts) < 32 else "default",
         )
 
-    def witnesses(self, around: Surroundings, *, delta: int | None = None, progress: bool = False) -> TreeWitnesses:
+    def witnesses(
+        self, around: MoleculeNeighborhoods, *, delta: int | None = None, progress: bool = False
+    ) -> TreeWitnesses:
         """The trees that follow the predictor in these neighborhoods, in probabilities or standard deviations.
 
         Parameters
         ----------
-        delta : another size of trees than the one that was trained for.
+        delta : int, optional
+            Another size of trees than the one that was trained for.
         """
         _checks.fitted(self)
         points = featurized(around.points, self._morgan, progress)
@@ -319,17 +375,21 @@ class PropertyModel:
         found = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
         return found.named(bit_names(self._morgan.size), self.targets_)
 
-    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> Explanation:
+    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
         """The prediction of one molecule, and the tree of substructures that the network follows around it.
 
         Parameters
         ----------
-        delta : another size of tree than the one that was trained for; there is no bound for it.
-        level : the confidence of the bound.
+        delta : int, optional
+            Another size of tree than the one that was trained for; there is no bound for it.
+        level : float
+            The confidence of the bound.
         """
         if not isinstance(smiles, str):
             raise InputError(
-                f"One molecule is explained at a time. Got {type(smiles).__name__}; use `explain_many` for several."
+                "One molecule is explained at a time",
+                got=f"{type(smiles).__name__}",
+                cure="use `explain_many` for several",
             )
         (found,) = self.explain_many([smiles], delta=delta, level=level)
         return found
@@ -341,7 +401,7 @@ class PropertyModel:
         delta: int | None = None,
         level: float = LEVEL,
         progress: bool = False,
-    ) -> list[Explanation]:
+    ) -> list[MoleculeExplanation]:
         """The explanations of several molecules, of each different one once; see `explain`."""
         around = self.surroundings(smiles, progress=progress)
         found = self.witnesses(around, delta=delta, progress=progress)
@@ -368,13 +428,15 @@ class PropertyModel:
 
     def evaluate(
         self, smiles: Iterable[str] | Molecules, y: Any = None, *, delta: int | None = None, progress: bool = False
-    ) -> Scores:
+    ) -> PropertyScores:
         """Accuracy and transparency on molecules with measured values.
 
         Parameters
         ----------
-        smiles, y : as in `fit`.
-        delta : another size of trees than the one that was trained for.
+        smiles, y : iterable of str or Molecules or object
+            As in `fit`.
+        delta : int, optional
+            Another size of trees than the one that was trained for.
         """
         _checks.fitted(self)
         molecules = molecules_of(smiles, y, self.targets_, "raise")
@@ -416,16 +478,17 @@ class PropertyModel:
 
         Parameters
         ----------
-        network : if the model was trained with a predictor of your own, a module of the same kind; it gets the saved
+        network : Module, optional
+            If the model was trained with a predictor of your own, a module of the same kind; it gets the saved
             weights.
         """
         content, weights = storage.load(Path(folder), "property_model", ("network",))
         with storage.as_saved(Path(folder)):
-            model = cls(**content["settings"] | {"similar": Similar.from_dict(content["settings"]["similar"])})
+            model = cls(**content["settings"] | {"similar": SimilarityRule.from_dict(content["settings"]["similar"])})
             model.targets_ = tuple(str(name) for name in content["targets"])
             shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
             model.task_ = Task(kind=model.task, shift=shift, scale=scale)
-            model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
+            model.groups_ = RGroups.from_lists(content["groups"], int(content["largest_group"]))
             model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
             empty = [[None] * len(model.targets_)] * len(model.smiles_)  # models saved by earlier versions
             model.y_ = np.array(content.get("y", empty), dtype=np.float64).reshape(len(model.smiles_), -1)
@@ -436,8 +499,9 @@ class PropertyModel:
             model.calibration_ = None if known is None else Calibration.from_dict(known)
         if own and network is None:
             raise InputError(
-                "This model was trained with a network of your own, which is code and was not saved. Got none; pass a "
-                "module of the same kind as `network=`."
+                "This model was trained with a network of your own, which is code and was not saved",
+                got="none",
+                cure="pass a module of the same kind as `network=`",
             )
         with storage.as_saved(Path(folder)):
             model.network_ = model._new_network() if network is None else network

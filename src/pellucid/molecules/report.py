@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules.explanation import Change, Explanation, Member
+from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
 from pellucid.report.numbers import decimals, fixed, number
 from pellucid.report.page import render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
@@ -31,21 +31,28 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
 
     Parameters
     ----------
-    summary : what `pellucid train molecules` wrote to summary.json.
-    path : of the HTML file.
+    summary : mapping of str to object
+        What `pellucid train molecules` wrote to summary.json.
+    path : str or Path
+        Of the HTML file.
     """
     require_kind(summary, "molecules")
     return _write(summary, path)
 
 
-def write_explanations(explanations: Sequence[Explanation], path: str | Path, *, title: str = "Explanations") -> Path:
+def write_explanations(
+    explanations: Sequence[MoleculeExplanation], path: str | Path, *, title: str = "Explanations"
+) -> Path:
     """Write several explanations as one HTML file: the gallery alone.
 
     Parameters
     ----------
-    explanations : of one model.
-    path : of the HTML file.
-    title : of the page.
+    explanations : sequence of MoleculeExplanation
+        Of one model.
+    path : str or Path
+        Of the HTML file.
+    title : str
+        Of the page.
     """
     items = [{"explanation": e.to_dict(), "place": f"molecule {i + 1}"} for i, e in enumerate(explanations)]
     targets = list(explanations[0].targets) if explanations else []
@@ -55,7 +62,7 @@ def write_explanations(explanations: Sequence[Explanation], path: str | Path, *,
 def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     pictures = Pictures()
     contents = ranked(summary)
-    explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
+    explanations = [MoleculeExplanation.from_dict(dict(item["explanation"])) for item in contents]
     places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.get("targets") or []))]
     items = [
         _item(item, explanation, i, places, pictures)
@@ -75,13 +82,15 @@ def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     )
 
 
-def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
+def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str | None = None) -> Path:
     """Write one explanation as an HTML file.
 
     Parameters
     ----------
-    path : of the HTML file.
-    title : what was explained; by default the molecule.
+    path : str or Path
+        Of the HTML file.
+    title : str, optional
+        What was explained; by default the molecule.
     """
     pictures = Pictures()
     view = _view(explanation, pictures)
@@ -96,7 +105,7 @@ def write_one(explanation: Explanation, path: str | Path, *, title: str | None =
     )
 
 
-def fragment(explanation: Explanation) -> Markup:
+def fragment(explanation: MoleculeExplanation) -> Markup:
     """One explanation as a piece of HTML with its own styles and without scripts: for notebooks."""
     pictures = Pictures()
     view = _view(explanation, pictures)
@@ -104,7 +113,7 @@ def fragment(explanation: Explanation) -> Markup:
 
 
 def _item(
-    item: Mapping[str, Any], explanation: Explanation, place: int, places: Sequence[int], pictures: Pictures
+    item: Mapping[str, Any], explanation: MoleculeExplanation, place: int, places: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
     bare = not item.get("measured")
@@ -129,7 +138,7 @@ def _item(
 
 
 def _view(
-    explanation: Explanation, pictures: Pictures, measured: Sequence[float | None] | None = None
+    explanation: MoleculeExplanation, pictures: Pictures, measured: Sequence[float | None] | None = None
 ) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
     own = explanation.members[0].measured
@@ -219,7 +228,7 @@ def _view(
     }
 
 
-def _trust(explanation: Explanation, shown: Sequence[int]) -> str:
+def _trust(explanation: MoleculeExplanation, shown: Sequence[int]) -> str:
     """The sentence of the trust number, of the targets that are shown."""
     text: str | None = None
     rest: list[str] = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.molecules.property_model import PropertyModel
-from pellucid.molecules.scores import Scores
+from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.table import Molecules
 from pellucid.runs import mean_of, measure
 from pellucid.trust import HeldOut
@@ -16,7 +16,7 @@ from pellucid.trust import HeldOut
 _TARGETS = 20
 
 
-def scores_of(scores: Scores, model: PropertyModel, test: Molecules, left_out: HeldOut) -> dict[str, Any]:
+def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules, left_out: HeldOut) -> dict[str, Any]:
     """What was measured, in plain numbers; nothing of trees where no neighborhood holds them to account."""
     found = scores.to_dict()
     if scores.measure == "RMSE":

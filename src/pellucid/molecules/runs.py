@@ -11,9 +11,9 @@ import numpy as np
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from pellucid import runs
-from pellucid.errors import InputError
-from pellucid.molecules.explanation import Explanation
-from pellucid.molecules.neighborhoods import Similar
+from pellucid.errors import InputError, Parameter
+from pellucid.molecules.explanation import MoleculeExplanation
+from pellucid.molecules.neighborhoods import SimilarityRule
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.run_measures import measures, scores_of
 from pellucid.molecules.table import Molecules
@@ -33,7 +33,7 @@ def task_of(y: np.ndarray) -> Literal["classification", "regression"]:
 
 def density(smiles: Sequence[str]) -> float:
     """The share of molecules with more than two members in their neighborhoods, analogs not counted."""
-    similar = Similar(analogs=False)
+    similar = SimilarityRule(analogs=False)
     around = similar.around(smiles, smiles, similar.groups(smiles), progress=False)
     return float((around.hoods.sizes > 2).double().mean())
 
@@ -43,14 +43,15 @@ def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | Non
 
     Parameters
     ----------
-    analogs : whether neighborhoods hold analogs; by default they do where too few molecules have similar ones.
+    analogs : bool, optional
+        Whether neighborhoods hold analogs; by default they do where too few molecules have similar ones.
     """
     if analogs is None:
         analogs = density(smiles) < _DENSE
     if analogs:
-        return {"similar": Similar()}
+        return {"similar": SimilarityRule()}
     return {
-        "similar": Similar(analogs=False),
+        "similar": SimilarityRule(analogs=False),
         "play": "banked" if game in (None, "symmetric") else "fresh",
         "criterion": "squared",
         "delta": -1,
@@ -67,7 +68,7 @@ def parts_of(table: Molecules, seed: int, split: str) -> dict[str, np.ndarray]:
     if split == "random":
         return runs.parts_of(len(table), seed)
     if split != "scaffold":
-        raise InputError(f'`split` must be "random" or "scaffold". Got {split!r}.')
+        raise InputError(f'{Parameter("split")} must be "random" or "scaffold"', got=f"{split!r}", parameter="split")
     scaffolds: dict[str, list[int]] = {}
     for i, smiles in enumerate(table.smiles):
         ring = MurckoScaffold.MurckoScaffoldSmiles(smiles=smiles)  # type: ignore[no-untyped-call]
@@ -83,8 +84,9 @@ def parts_of(table: Molecules, seed: int, split: str) -> dict[str, np.ndarray]:
     empty = [name for name, places in found.items() if not places]
     if empty:
         raise InputError(
-            f"A split by scaffold needs several of them. Got {len(scaffolds)}, which leave nothing for {empty[0]}; "
-            "split at random."
+            "A split by scaffold needs several of them",
+            got=f"{len(scaffolds)}, which leave nothing for {empty[0]}",
+            cure="split at random",
         )
     return {name: np.array(places) for name, places in found.items()}
 
@@ -110,16 +112,25 @@ def train(
 
     Parameters
     ----------
-    model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
-    weights : try these, and keep the one that `runs.choose` finds on the validation molecules; by default the model's.
-    tolerance : of this choice.
-    level : the confidence of the bounds.
-    pool : unlabeled molecules, see `PropertyModel.fit`.
-    names : what molecules are called in the report, by their rows.
-    split : "random", or "scaffold", which keeps molecules of one ring system together: a harder test, and closer to
-        what happens with the next series. It is unlike what bounds were learned from, so that these are not promised.
-    patience : stop early on the validation molecules; by default all epochs are trained.
-    say : told what is going on.
+    model : PropertyModel
+        GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
+    weights : sequence of float
+        Try these, and keep the one that `runs.choose` finds on the validation molecules; by default the model's.
+    tolerance : float
+        Of this choice.
+    level : float
+        The confidence of the bounds.
+    pool : sequence of str
+        Unlabeled molecules, see `PropertyModel.fit`.
+    names : mapping of int to str, optional
+        What molecules are called in the report, by their rows.
+    split : {"random", "scaffold"}
+        "random", or "scaffold", which keeps molecules of one ring system together: a harder test, and closer to what
+        happens with the next series. It is unlike what bounds were learned from, so that these are not promised.
+    patience : bool
+        Stop early on the validation molecules; by default all epochs are trained.
+    say : callable
+        Told what is going on.
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     parts = {name: table.select(places) for name, places in parts_of(table, model.seed, split).items()}
@@ -223,7 +234,7 @@ def _measured(
 
 
 def _shown(
-    explanations: Sequence[Explanation], test: Molecules, model: PropertyModel, names: Mapping[int, str]
+    explanations: Sequence[MoleculeExplanation], test: Molecules, model: PropertyModel, names: Mapping[int, str]
 ) -> list[dict[str, Any]]:
     """Explanations for the report: of neighborhoods that say something, ordered by how far the tree is off."""
     large = [i for i, found in enumerate(explanations) if len(found.members) > 2]

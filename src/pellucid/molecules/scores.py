@@ -16,7 +16,7 @@ from pellucid.witnesses.base import Witnesses
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Scores:
+class PropertyScores:
     """Scores per target (K,), NaN where undefined; prints as a table."""
 
     targets: tuple[str, ...]
@@ -88,12 +88,12 @@ class Scores:
         return "\n".join(lines)
 
 
-def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, ...]) -> Scores:
+def score(witnesses: Witnesses, y: np.ndarray, task: Task, targets: tuple[str, ...]) -> PropertyScores:
     """Scores of witnesses fitted on whole neighborhoods, whose centers have the measured values y (n, K)."""
     hoods = witnesses.hoods
     f, g = witnesses.f[hoods.centers], witnesses.at_centers()
     local = local_generalized_auc(witnesses.f, witnesses.at_members(), hoods).numpy()
-    return Scores(
+    return PropertyScores(
         targets=targets,
         measure="AUC" if task.kind == "classification" else "RMSE",
         loss=task.loss_of_values(f, task.inner(y)),

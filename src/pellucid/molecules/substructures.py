@@ -25,14 +25,20 @@ class Substructure:
 
     Parameters
     ----------
-    bit : of the fingerprint, which it sets.
-    smiles : its atoms and bonds, the central atom first. Hydrogens are written out and belong to it: C is a carbon
-        without any, c an aromatic one. A single atom has its degree (D) and whether it is in a ring (R) too:
-        [CH;D2] is one with two neighbors. The fingerprint tells atoms apart by these.
-    radius : bonds from the central atom to the rim.
-    molecule : SMILES of a molecule that has it.
-    atom : the central atom, in `Chem.MolFromSmiles(molecule)`.
-    others : texts of other substructures that set the same bit; where there are any, the bit is ambiguous.
+    bit : int
+        Of the fingerprint, which it sets.
+    smiles : str
+        Its atoms and bonds, the central atom first. Hydrogens are written out and belong to it: C is a carbon without
+        any, c an aromatic one. A single atom has its degree (D) and whether it is in a ring (R) too: [CH;D2] is one
+        with two neighbors. The fingerprint tells atoms apart by these.
+    radius : int
+        Bonds from the central atom to the rim.
+    molecule : str
+        SMILES of a molecule that has it.
+    atom : int
+        The central atom, in `Chem.MolFromSmiles(molecule)`.
+    others : tuple of str
+        Texts of other substructures that set the same bit; where there are any, the bit is ambiguous.
     """
 
     bit: int
@@ -52,15 +58,19 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
 
     Parameters
     ----------
-    bits : those to be explained; the splits of a tree, say.
-    molecules : valid SMILES, the most telling first: a neighborhood with its center leading.
-    morgan : the fingerprints that the bits are of.
+    bits : iterable of int
+        Those to be explained; the splits of a tree, say.
+    molecules : sequence of str
+        Valid SMILES, the most telling first: a neighborhood with its center leading.
+    morgan : Morgan
+        The fingerprints that the bits are of.
     """
     wanted = sorted({operator.index(bit) for bit in bits})
     if wanted and not 0 <= wanted[0] <= wanted[-1] < morgan.size:
         raise InputError(
-            f"Bits must be from 0 to {morgan.size - 1}. Got {wanted[0]} to {wanted[-1]}; leave out the leaves of a "
-            "tree, which are -1, and pass the fingerprints that the bits are of."
+            f"Bits must be from 0 to {morgan.size - 1}",
+            got=f"{wanted[0]} to {wanted[-1]}",
+            cure=("leave out the leaves of a tree, which are -1, and pass the fingerprints that the bits are of"),
         )
     found: dict[int, dict[int, tuple[int, int, int]]] = {bit: {} for bit in wanted}
     parsed = []
@@ -71,8 +81,9 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
                 keys.setdefault(key, (row, atom, radius))
     if missing := [bit for bit, keys in found.items() if not keys]:
         raise InputError(
-            f"Every bit must be set by one of the molecules. Got {len(molecules)} molecules without "
-            f"{missing}; pass the members of the neighborhood that the tree was fitted on, and its fingerprints."
+            "Every bit must be set by one of the molecules",
+            got=f"{len(molecules)} molecules without {missing}",
+            cure="pass the members of the neighborhood that the tree was fitted on, and its fingerprints",
         )
     result = {}
     for bit, keys in found.items():

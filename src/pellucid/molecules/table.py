@@ -11,7 +11,7 @@ import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
 from pellucid.tables import LARGEST, value_of
 
@@ -57,11 +57,13 @@ class Molecules:
         """Some of the molecules, by their places or by a mask; rows that were left out are forgotten."""
         chosen = np.asarray(index)
         if chosen.dtype == bool and chosen.shape != (len(self),):
-            raise InputError(f"A mask must have one entry for each of the {len(self)} molecules. Got {chosen.shape}.")
+            raise InputError(f"A mask must have one entry for each of the {len(self)} molecules", got=f"{chosen.shape}")
         places = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64).reshape(-1)
         if len(places) and not -len(self) <= places.min() <= places.max() < len(self):
             raise InputError(
-                f"Places must be those of {len(self)} molecules. Got {places.min()} to {places.max()}; the first is 0."
+                f"Places must be those of {len(self)} molecules",
+                got=f"{places.min()} to {places.max()}",
+                cure="the first is 0",
             )
         return replace(
             self,
@@ -106,15 +108,25 @@ def prepare(
 
     Parameters
     ----------
-    smiles : one for each row.
-    y : (rows,) or (rows, K) measured values, NaN or None where there is none; None for unlabeled molecules.
-    targets : names of the K targets.
-    on_error : "raise" refuses the table if any row is invalid, has no value at all, or contradicts another row
-        of the same molecule; "skip" leaves these rows out and lists them in `rejected`.
-    first_row : the number of the first row, for messages.
+    smiles : iterable of str
+        One for each row.
+    y : array_like
+        (rows,) or (rows, K) measured values, NaN or None where there is none; None for unlabeled molecules.
+    targets : sequence of str, optional
+        Names of the K targets.
+    on_error : {"raise", "skip"}
+        "raise" refuses the table if any row is invalid, has no value at all, or contradicts another row of the same
+        molecule; "skip" leaves these rows out and lists them in `rejected`.
+    first_row : int
+        The number of the first row, for messages.
     """
     if isinstance(smiles, str):
-        raise InputError("`smiles` must be a list of SMILES. Got one text; to read a file, use `read(path)`.")
+        raise InputError(
+            f"{Parameter('smiles')} must be a list of SMILES",
+            got="one text",
+            cure="to read a file, use `read(path)`",
+            parameter="smiles",
+        )
     texts = [text if isinstance(text, str) else "" for text in smiles]
     values = np.zeros((len(texts), 0)) if y is None else _values(y, len(texts))
     return collect(
@@ -138,7 +150,12 @@ def collect(
 ) -> Molecules:
     """`prepare` for rows that were read: with their numbers, and flaws of their cells, which are NaN in `values`."""
     if on_error not in ("raise", "skip"):
-        raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
+        raise InputError(
+            f'{Parameter("on_error")} must be "raise" or "skip"',
+            got=f"{on_error!r}",
+            cure="choose one of these",
+            parameter="on_error",
+        )
     rejected: list[Rejection] = []
     groups: dict[str, list[int]] = {}
     stripped: set[int] = set()
@@ -172,7 +189,7 @@ def collect(
             rejected += [Rejection(numbers[i], texts[i], f"{flaw}: left blank") for i, flaw in blanks]
     rejected.sort()
     if rejected and (on_error == "raise" or not kept):
-        raise InputError(_complaint(rejected, len(texts), bool(kept)))
+        raise _complaint(rejected, len(texts), bool(kept))
     return Molecules(
         smiles=tuple(kept),
         y=np.array([_merged(values[places]) for places in kept.values()]).reshape(len(kept), values.shape[1]),
@@ -199,25 +216,33 @@ def canonical(text: str) -> tuple[str, str]:
 def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -> list[str]:
     """Canonical SMILES, one for each text; twice where it was given twice."""
     if isinstance(texts, str):
-        raise InputError(f"`{name}` must be a list of SMILES. Got one text; put it into a list.")
+        raise InputError(
+            f"{Parameter(name)} must be a list of SMILES", got="one text", cure="put it into a list", parameter=name
+        )
     if isinstance(texts, Molecules):
         return list(texts.smiles)
     try:
         given = list(texts)
     except TypeError:
-        raise InputError(f"`{name}` must be SMILES. Got {type(texts).__name__}; give a list of texts.") from None
+        raise InputError(
+            f"{Parameter(name)} must be SMILES",
+            got=f"{type(texts).__name__}",
+            cure="give a list of texts",
+            parameter=name,
+        ) from None
     found = []
     with rdBase.BlockLogs():
         for i, text in enumerate(given):
             smiles, reason = canonical(text) if isinstance(text, str) else ("", "not a text")
             if reason:
                 raise InputError(
-                    f"Every molecule must be an organic one, as a valid SMILES. Got {text!r} in place {i + 1} of "
-                    f"`{name}`: {reason}; leave it out, or mend it."
+                    "Every molecule must be an organic one, as a valid SMILES",
+                    got=f"{text!r} in place {i + 1} of {Parameter(name)}: {reason}",
+                    cure="leave it out, or mend it",
                 )
             found.append(smiles)
     if len(found) < least:
-        raise InputError(f"`{name}` must name at least one molecule. Got none.")
+        raise InputError(f"{Parameter(name)} must name at least one molecule", got="none", parameter=name)
     return found
 
 
@@ -240,12 +265,15 @@ def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]
     names = (targets,) if isinstance(targets, str) else tuple(targets)
     if len(names) != count:
         raise InputError(
-            f"There must be one name for each of the {counted(count, 'target')}. Got {', '.join(names)}; give as many "
-            "as `y` has columns."
+            f"There must be one name for each of the {counted(count, 'target')}",
+            got=f"{', '.join(names)}",
+            cure="give as many as `y` has columns",
         )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"Every target must have a name of its own. Got {twice[0]!r} twice; rename one of them.")
+        raise InputError(
+            "Every target must have a name of its own", got=f"{twice[0]!r} twice", cure="rename one of them"
+        )
     return names
 
 
@@ -254,25 +282,33 @@ def _values(y: Any, rows: int) -> np.ndarray:
     try:
         values = np.asarray(_read_texts(np.asarray(y)), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"`y` must be numbers, or blank. Got something else: {error}; convert it first.") from None
+        raise InputError(
+            "`y` must be numbers, or blank", got=f"something else: {error}", cure="convert it first", parameter="y"
+        ) from None
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != rows:
         raise InputError(
-            f"`y` must have one row for each of the {rows} SMILES. Got the shape {np.shape(y)}; give "
-            "(rows,) or (rows, targets)."
+            f"`y` must have one row for each of the {rows} SMILES",
+            got=f"the shape {np.shape(y)}",
+            cure="give (rows,) or (rows, targets)",
+            parameter="y",
         )
     large = np.argwhere(np.abs(values) > LARGEST)
     if len(large) and not np.isinf(values).any():
         row, column = large[0]
         raise InputError(
-            f"`y` must be numbers of at most {LARGEST:g}, or blank. Got {values[row, column]:g} for molecule "
-            f"{row + 1}, target {column + 1}; mend it, or give all values in another unit."
+            f"`y` must be numbers of at most {LARGEST:g}, or blank",
+            got=f"{values[row, column]:g} for molecule {row + 1}, target {column + 1}",
+            cure="mend it, or give all values in another unit",
+            parameter="y",
         )
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise InputError(
-            f"`y` must be finite, or blank. Got {values[row, column]} for molecule {row + 1}, target {column + 1}; "
-            "leave it blank, or give the limit of the assay."
+            "`y` must be finite, or blank",
+            got=f"{values[row, column]} for molecule {row + 1}, target {column + 1}",
+            cure="leave it blank, or give the limit of the assay",
+            parameter="y",
         )
     return values
 
@@ -305,11 +341,12 @@ def _merged(values: np.ndarray) -> np.ndarray:
     return result
 
 
-def _complaint(rejected: Sequence[Rejection], rows: int, some: bool) -> str:
+def _complaint(rejected: Sequence[Rejection], rows: int, some: bool) -> InputError:
     listed = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:_LISTED])
     more = f"; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else ""
-    cure = 'Mend them, or leave them out with `on_error="skip"`.' if some else "Mend them."
-    return (
-        f"Every row must hold a valid molecule with at least one value. Got {len(rejected)} of {rows} that do not: "
-        f"{listed}{more}. {cure}"
+    return InputError(
+        "Every row must hold a valid molecule with at least one value",
+        got=f"{len(rejected)} of {rows} that do not: {listed}{more}",
+        cure=f"correct them, or leave them out with {Parameter('on_error', 'skip')}" if some else "correct them",
+        parameter="on_error" if some else None,
     )

@@ -40,8 +40,9 @@ class Task:
             if len(values) < 2:
                 cure = "hold out fewer, or choose another seed" if part else "leave it out"
                 raise InputError(
-                    f"Every target must have at least two different values to learn from{part}. Got {len(values)} for "
-                    f"{name!r}; {cure}."
+                    f"Every target must have at least two different values to learn from{part}",
+                    got=f"{len(values)} for {name!r}",
+                    cure=f"{cure}",
                 )
         if kind == "classification":
             return cls(kind=kind, shift=np.zeros(y.shape[1]), scale=np.ones(y.shape[1]))
@@ -50,9 +51,12 @@ class Task:
         for name, deviation in zip(targets, scale, strict=True):
             if not 0 < deviation < np.inf:
                 raise InputError(
-                    f"Every target must have a standard deviation that can be computed{part}. Got {deviation:g} for "
-                    f"{name!r}, whose values are too {'close to each other' if deviation == 0 else 'large'}; give them "
-                    "in another unit."
+                    f"Every target must have a standard deviation that can be computed{part}",
+                    got=(
+                        f"{deviation:g} for {name!r}, whose values are too "
+                        f"{'close to each other' if deviation == 0 else 'large'}"
+                    ),
+                    cure="give them in another unit",
                 )
         return cls(kind=kind, shift=shift, scale=scale)
 
@@ -63,8 +67,9 @@ class Task:
         if len(odd):
             value, name = y[tuple(odd[0])], targets[odd[0][1]]
             raise InputError(
-                f"Labels of a classification must be 0, 1 or blank. Got {value:g} for {name!r}; for measured values "
-                'use task="regression".'
+                "Labels of a classification must be 0, 1 or blank",
+                got=f"{value:g} for {name!r}",
+                cure='for measured values use task="regression"',
             )
 
     def inner(self, y: np.ndarray) -> Tensor:

@@ -38,20 +38,29 @@ def write_audit(
 
     Parameters
     ----------
-    audit : what `pellucid.audit` found.
-    path : of the HTML file.
-    title : what was audited.
-    names : what the centers of the neighborhoods are called, in their order; by default their numbers.
-    level : confidence of the bounds.
-    text : the witness of a neighborhood, given by its place, in words; by default as it prints.
-    conditions : what was audited and how, as names and values: ("family", "linear"), ("neighborhoods", "15 nearest").
-    columns : of the table that was audited: name, what it was taken for, and why or how.
-    candidates : settings that were compared: a title for each column; for each row a title and cells, each a text and
-        whether it was chosen; and what they say.
+    audit : Audit
+        What `pellucid.audit` found.
+    path : str or Path
+        Of the HTML file.
+    title : str
+        What was audited.
+    names : sequence of str, optional
+        What the centers of the neighborhoods are called, in their order; by default their numbers.
+    level : float
+        Confidence of the bounds.
+    text : callable, optional
+        The witness of a neighborhood, given by its place, in words; by default as it prints.
+    conditions : sequence of (str, str)
+        What was audited and how, as names and values: ("family", "linear"), ("neighborhoods", "15 nearest").
+    columns : sequence of (str, str, str)
+        Of the table that was audited: name, what it was taken for, and why or how.
+    candidates : (sequence of str, sequence of (str, sequence of (str, bool)), str), optional
+        Settings that were compared: a title for each column; for each row a title and cells, each a text and whether
+        it was chosen; and what they say.
     """
     count = len(audit.deviations)
     if names is not None and len(names) != count:
-        raise InputError(f"There must be a name for each of the {count} neighborhoods. Got {len(names)} names.")
+        raise InputError(f"There must be a name for each of the {count} neighborhoods", got=f"{len(names)} names")
     order = np.argsort(-audit.relative(), kind="stable").tolist()
     if count < _FEW:
         groups = [("All neighborhoods, the largest distance first", order)]

@@ -25,9 +25,12 @@ def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *,
 
     Parameters
     ----------
-    groups : values by name: {"DEEP": [...], "GAME": [...]}.
-    name : what the values are, in a word or two, written along the axis.
-    bins : bars from zero (or the smallest value, if that is negative) to the largest.
+    groups : mapping of str to sequence of float
+        Values by name: {"DEEP": [...], "GAME": [...]}.
+    name : str
+        What the values are, in a word or two, written along the axis.
+    bins : int
+        Bars from zero (or the smallest value, if that is negative) to the largest.
     """
     from markupsafe import Markup
 
@@ -104,7 +107,8 @@ def trade_off(content: Mapping[str, Any]) -> Markup:
 
     Parameters
     ----------
-    content : "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight.
+    content : mapping of str to object
+        "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight.
     """
     from markupsafe import Markup
 
@@ -152,8 +156,10 @@ def place_labels(
 
     Parameters
     ----------
-    points : places and radii.
-    order : who chooses first.
+    points : sequence of (float, float, float)
+        Places and radii.
+    order : sequence of int
+        Who chooses first.
     """
     taken = [(x - r, y - r, x + r, y + r) for x, y, r in points]
     result = []

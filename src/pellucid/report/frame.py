@@ -58,8 +58,10 @@ class Frame:
 
         Parameters
         ----------
-        whole : whether the numbers along x and along y must be whole.
-        marks : places and texts along y, where these are not round numbers in even steps.
+        whole : (bool, bool)
+            Whether the numbers along x and along y must be whole.
+        marks : sequence of (float, str), optional
+            Places and texts along y, where these are not round numbers in even steps.
         """
         from markupsafe import Markup
 
@@ -90,6 +92,8 @@ class Frame:
 def ticks(low: float, high: float, *, count: int = 5, whole: bool = False) -> list[tuple[float, str]]:
     """Round values between low and high, about `count` of them, and their texts.
 
+    Examples
+    --------
     >>> ticks(0, 1)
     [(0.0, '0'), (0.2, '0.2'), (0.4, '0.4'), (0.6, '0.6'), (0.8, '0.8'), (1.0, '1')]
     """

@@ -12,6 +12,8 @@ NOTHING = "\u2013"
 def number(value: Any, digits: int = 3) -> str:
     """So many significant digits, and whole numbers whole.
 
+    Examples
+    --------
     >>> [number(v) for v in (0.13579, 12345.6, 60, 1e-7, None, float("nan"))]
     ['0.136', '12346', '60', '1e\u22127', '\u2013', '\u2013']
     """
@@ -34,6 +36,8 @@ def number(value: Any, digits: int = 3) -> str:
 def decimals(values: Any) -> int:
     """Decimals that tell these values apart: two digits of their spread, at most six.
 
+    Examples
+    --------
     >>> decimals([5.1, 6.3, 7.9]), decimals([1200, 3400]), decimals([0.011, 0.013])
     (2, 0, 5)
     """
@@ -45,6 +49,8 @@ def decimals(values: Any) -> int:
 def fixed(value: Any, places: int) -> str:
     """With so many decimals.
 
+    Examples
+    --------
     >>> fixed(-1.0, 2), fixed(None, 2)
     ('\u22121.00', '\u2013')
     """
@@ -56,6 +62,8 @@ def fixed(value: Any, places: int) -> str:
 def percent(share: Any, places: int = 0) -> str:
     """A share in per cent.
 
+    Examples
+    --------
     >>> percent(0.9), percent(0.876, 1)
     ('90\u00a0%', '87.6\u00a0%')
     """
@@ -69,6 +77,8 @@ def percent(share: Any, places: int = 0) -> str:
 def change(old: float | None, new: float | None) -> str:
     """From old to new in per cent of the old, with a sign; nothing where that has no meaning.
 
+    Examples
+    --------
     >>> change(0.2, 0.15), change(2, 2.5), change(0, 1), change(1, 0.99999)
     ('\u221225.0\u00a0%', '+25.0\u00a0%', '\u2013', '0.0\u00a0%')
     """
@@ -82,6 +92,8 @@ def change(old: float | None, new: float | None) -> str:
 def counted(count: int, noun: str) -> str:
     """A number and what it counts.
 
+    Examples
+    --------
     >>> counted(1, "sequence"), counted(12, "sequence")
     ('1 sequence', '12 sequences')
     """
@@ -91,6 +103,8 @@ def counted(count: int, noun: str) -> str:
 def duration(seconds: Any) -> str:
     """A time as people say it.
 
+    Examples
+    --------
     >>> duration(4.21), duration(147), duration(7300)
     ('4.2 s', '2 min 27 s', '2 h 1 min')
     """

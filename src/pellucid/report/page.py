@@ -33,9 +33,9 @@ def write_page(path: str | Path, template: str, **values: Any) -> Path:
     """Fill a template and write it as an HTML file."""
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"A report must be written to a file. Got the folder {str(path)!r}; add a name to it.")
+        raise InputError("A report must be written to a file", got=f"the folder {str(path)!r}", cure="add a name to it")
     if not path.parent.is_dir():
-        raise InputError(f"The folder of a report must exist. Got {str(path.parent)!r}; create it first.")
+        raise InputError("The folder of a report must exist", got=f"{str(path.parent)!r}", cure="create it first")
     path.write_text(render(template, **values), encoding="utf-8")
     return path
 
@@ -43,6 +43,8 @@ def write_page(path: str | Path, template: str, **values: Any) -> Path:
 def embed(data: Any) -> Markup:
     r"""Data as JSON inside a <script type="application/json">: no text in them can end the element.
 
+    Examples
+    --------
     >>> print(embed({"name": "</script><b>"}))
     {"name":"\u003c/script\u003e\u003cb\u003e"}
     """
@@ -60,8 +62,9 @@ def require_kind(summary: Mapping[str, Any], kind: str) -> None:
     if not isinstance(summary, Mapping) or summary.get("kind") != kind:
         got = summary.get("kind") if isinstance(summary, Mapping) else type(summary).__name__
         raise InputError(
-            f"A report of {kind} needs the summary of a run of kind {kind!r}. Got {got!r}; read the summary.json that "
-            f"`pellucid train {kind}` wrote."
+            f"A report of {kind} needs the summary of a run of kind {kind!r}",
+            got=f"{got!r}",
+            cure=f"read the summary.json that `pellucid train {kind}` wrote",
         )
 
 

@@ -178,12 +178,18 @@ def trust_sentence(
 
     Parameters
     ----------
-    bound : as text, or None if it is not known.
-    reason : why it is not known; see `pellucid.trust.unknown`.
-    witness : what the witness is: "the tree", "the law".
-    where : "a similar molecule that it was not fitted to".
-    held_out : what the bound was calibrated on, one of them.
-    rest : outputs for which it is not known, where it is for others.
+    bound : str, optional
+        As text, or None if it is not known.
+    reason : str
+        Why it is not known; see `pellucid.trust.unknown`.
+    witness : str
+        What the witness is: "the tree", "the law".
+    where : str
+        "a similar molecule that it was not fitted to".
+    held_out : str
+        What the bound was calibrated on, one of them.
+    rest : sequence of str
+        Outputs for which it is not known, where it is for others.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")

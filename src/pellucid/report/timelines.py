@@ -34,11 +34,16 @@ def timeline(
 
     Parameters
     ----------
-    distances : in healthy standard deviations; NaN leaves a gap.
-    limit : the alarm level above, and below unless `rising`; infinity if there is none.
-    healthy : the first and the last healthy recording, if they are among these.
-    alarm : the recording of the first alarm.
-    label : tells the picture to those who do not see it.
+    distances : sequence of float
+        In healthy standard deviations; NaN leaves a gap.
+    limit : float
+        The alarm level above, and below unless `rising`; infinity if there is none.
+    healthy : (int, int), optional
+        The first and the last healthy recording, if they are among these.
+    alarm : int, optional
+        The recording of the first alarm.
+    label : str
+        Tells the picture to those who do not see it.
     """
     from markupsafe import Markup
 
@@ -84,6 +89,8 @@ def timeline(
 def squeezed(distance: float) -> float:
     """asinh(d / 3): linear near 0, logarithmic far away.
 
+    Examples
+    --------
     >>> squeezed(0.0), round(squeezed(3.0), 3)
     (0.0, 0.881)
     """

@@ -33,9 +33,12 @@ def lines(traces: Sequence[Trace], spread: tuple[Sequence[float], Sequence[float
 
     Parameters
     ----------
-    traces : from the lowest to the topmost.
-    spread : lower and upper values of a band from step 1 on.
-    label : tells the picture to those who do not see it.
+    traces : sequence of Trace
+        From the lowest to the topmost.
+    spread : (sequence of float, sequence of float), optional
+        Lower and upper values of a band from step 1 on.
+    label : str
+        Tells the picture to those who do not see it.
     """
     from markupsafe import Markup
 
@@ -71,8 +74,10 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
 
     Parameters
     ----------
-    values : (rows, steps).
-    limit : the absolute value of the strongest shade.
+    values : ndarray
+        (rows, steps).
+    limit : float
+        The absolute value of the strongest shade.
     """
     from markupsafe import Markup
 

@@ -4,7 +4,7 @@ from pellucid.series.assessment import assess
 from pellucid.series.bearing import load_bearing
 from pellucid.series.condition import Alarm, Condition
 from pellucid.series.condition_figure import plot_condition
-from pellucid.series.explanation import Explanation
+from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.figures import plot_explanations
 from pellucid.series.files import read
 from pellucid.series.forecaster import Forecast, Forecaster
@@ -12,19 +12,19 @@ from pellucid.series.network import Gaussian, Network
 from pellucid.series.overall import RecordingLaw
 from pellucid.series.recordings import Recordings, recordings
 from pellucid.series.rig import simulate_rig
-from pellucid.series.scores import Scores
+from pellucid.series.scores import ForecastScores
 
 __all__ = [
     "Alarm",
     "Condition",
-    "Explanation",
     "Forecast",
+    "ForecastExplanation",
+    "ForecastScores",
     "Forecaster",
     "Gaussian",
     "Network",
     "RecordingLaw",
     "Recordings",
-    "Scores",
     "assess",
     "load_bearing",
     "plot_condition",

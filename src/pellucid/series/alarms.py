@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.trust import _rank
 
 LEVEL = 0.99
@@ -100,6 +100,8 @@ def _spread(values: np.ndarray, center: np.ndarray) -> np.ndarray:
 def highest_level(count: int) -> float:
     """The confidence that so many healthy recordings are enough for, n / (n + 1).
 
+    Examples
+    --------
     >>> highest_level(19), highest_level(99)
     (0.95, 0.99)
     """
@@ -109,6 +111,8 @@ def highest_level(count: int) -> float:
 def standing(beyond: np.ndarray, persistence: tuple[int, int]) -> np.ndarray:
     """(R, ...) whether there is an alarm: k of the last n recordings, this one included, are beyond on the same side.
 
+    Examples
+    --------
     >>> standing(np.array([0, 1, 1, 0, 1, -1]), (2, 3)).astype(int)
     array([0, 0, 1, 1, 1, 0])
     """
@@ -126,6 +130,8 @@ def lasting(alarms: np.ndarray) -> int | None:
     """The first recording of an alarm (R,) that stands in nine tenths of all recordings from there on; None if none
     does.
 
+    Examples
+    --------
     >>> lasting(np.array([False, True, False, False, True, True])), lasting(np.array([True, False]))
     (4, None)
     """
@@ -140,7 +146,9 @@ def check_persistence(persistence: Any) -> tuple[int, int]:
         needed, window = persistence
     except (TypeError, ValueError):
         raise InputError(
-            f"`persistence` must be two whole numbers, as in (4, 5): 4 of the last 5 recordings. Got {persistence!r}."
+            f"{Parameter('persistence')} must be two whole numbers, as in (4, 5): 4 of the last 5 recordings",
+            got=f"{persistence!r}",
+            parameter="persistence",
         ) from None
     window = _checks.whole(window, 1, "persistence")
     return _checks.whole(needed, 1, "persistence", window), window

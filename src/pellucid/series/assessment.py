@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.alarms import LEVEL, PERSISTENCE, check_persistence
 from pellucid.series.condition import ALL, Condition
 from pellucid.series.indicators import INDICATORS, Measured, Moments, measure
@@ -40,21 +40,31 @@ def assess(
 
     Parameters
     ----------
-    model : a forecaster that was trained on the healthy machine.
-    data : recordings in the order of time: a folder with one per file (read one by one, in the order of their names,
+    model : Forecaster
+        A forecaster that was trained on the healthy machine.
+    data : object
+        Recordings in the order of time: a folder with one per file (read one by one, in the order of their names,
         where numbers count as numbers), or anything that `recordings` takes.
-    healthy : which of them show a healthy machine, and calibrate the alarm levels: a share of the first ones, their
-        number, a slice of their places; or other data of any of these kinds. The model must not have learned from
-        them, or its own indicators look better there than they will be.
-    level : of the limits: a further healthy recording stays within each of them with this probability. 99 % need 99
+    healthy : object
+        Which of them show a healthy machine, and calibrate the alarm levels: a share of the first ones, their number,
+        a slice of their places; or other data of any of these kinds. The model must not have learned from them, or its
+        own indicators look better there than they will be.
+    level : float
+        Of the limits: a further healthy recording stays within each of them with this probability. 99 % need 99
         healthy recordings, 95 % need 19.
-    persistence : (k, n), an alarm is raised when k of the last n recordings are beyond a limit on the same side.
-    sequences : so many of each recording pass through the network, evenly spaced.
-    every : cut recordings into pieces of so many rows, each of which then counts as one. Shorter ones, and the rows
-        that are left at the ends, are not used; `Condition.notes` counts them.
-    order : of the law of each recording; by default that of the model's laws.
-    pattern, read : which files of a folder, and how each of them becomes `Recordings`.
-    progress : show a progress bar.
+    persistence : (int, int)
+        (k, n), an alarm is raised when k of the last n recordings are beyond a limit on the same side.
+    sequences : int
+        So many of each recording pass through the network, evenly spaced.
+    every : int, optional
+        Cut recordings into pieces of so many rows, each of which then counts as one. Shorter ones, and the rows that
+        are left at the ends, are not used; `Condition.notes` counts them.
+    order : int, optional
+        Of the law of each recording; by default that of the model's laws.
+    pattern, read : str or Read, optional
+        Which files of a folder, and how each of them becomes `Recordings`.
+    progress : bool
+        Show a progress bar.
 
     Examples
     --------
@@ -93,7 +103,7 @@ def assess(
     names, parts = measured(sources)
     if len(names) < 2:
         cure = "cut it into pieces of so many rows with `every=`" if every is None else "choose a smaller `every`"
-        raise InputError(f"There must be several recordings to follow a machine over time. Got 1; {cure}.")
+        raise InputError("There must be several recordings to follow a machine over time", got="1", cure=f"{cure}")
     inside = np.zeros(len(names), dtype=bool)
     if places is None:
         _, sound = measured(others)
@@ -101,8 +111,10 @@ def assess(
         inside[places(len(names))] = True
         if not inside.any():
             raise InputError(
-                f"There must be healthy recordings to compare with. Got none of the {len(names)} by {healthy!r}; name "
-                "others with `healthy=`."
+                "There must be healthy recordings to compare with",
+                got=f"none of the {len(names)} by {healthy!r}",
+                cure=f"name others with {Parameter('healthy'):=}",
+                parameter="healthy",
             )
         sound = [part for part, kept in zip(parts, inside, strict=True) if kept]
     together = Moments.mean([part.moments for part in sound])
@@ -136,8 +148,10 @@ def check_healthy(healthy: Any) -> Any:
     if isinstance(healthy, float):
         if not 0 < healthy <= 1:
             raise InputError(
-                f"`healthy` must be a share in (0, 1], a number of recordings, a slice, or data. Got {healthy!r}; try "
-                f"{HEALTHY}."
+                f"{Parameter('healthy')} must be a share in (0, 1], a number of recordings, a slice, or data",
+                got=f"{healthy!r}",
+                cure=f"try {HEALTHY}",
+                parameter="healthy",
             )
         return lambda count: slice(max(1, round(healthy * count)))
     return None

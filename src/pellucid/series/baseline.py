@@ -35,8 +35,9 @@ class Baseline(NamedTuple):
 
         Parameters
         ----------
-        lags : past values of the law that the networks begin as, which is then the baseline; 0 if they begin as none:
-            it reads the whole context.
+        lags : int
+            Past values of the law that the networks begin as, which is then the baseline; 0 if they begin as none: it
+            reads the whole context.
         """
         scaling = Scaling.of(np.concatenate(train.values))
         if lags:
@@ -103,8 +104,10 @@ def compared(models: Mapping[str, np.ndarray], linear: np.ndarray, spread: float
 
     Parameters
     ----------
-    models, linear : (S, 2) squared errors of the networks and of the linear law on the validation sequences.
-    spread : that of always forecasting the mean.
+    models, linear : mapping of str to ndarray or ndarray
+        (S, 2) squared errors of the networks and of the linear law on the validation sequences.
+    spread : float
+        That of always forecasting the mean.
     """
     numbers = (
         "Relative error on the validation data over the horizon (and one step ahead): linear law "

@@ -31,8 +31,12 @@ def load_bearing() -> Recordings:
     if path is None:
         raise InputError(
             f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {BEARING_FOLDER} or "
-            f"{BEARING_PACKED}. Got neither; download {BEARING.address} (pellucid data get bearing does), unpack it, "
-            "and put its folder 2nd_test there. `simulate_rig` needs no download."
+            f"{BEARING_PACKED}",
+            got="neither",
+            cure=(
+                f"download {BEARING.address} (pellucid data get bearing does), unpack it, and put its "
+                "folder 2nd_test there. `simulate_rig` needs no download"
+            ),
         )
     if path.is_dir():
         thousandths, names = _read_folder(path)
@@ -50,12 +54,15 @@ def pack_bearing(folder: str | Path) -> Path:
 
     Parameters
     ----------
-    folder : `2nd_test`, or the folder that holds it.
+    folder : str or Path
+        `2nd_test`, or the folder that holds it.
     """
     folder = Path(folder)
     inner = folder / "2nd_test"
     if not folder.is_dir():
-        raise InputError(f"The unpacked recordings must be a folder. Got {folder}, which is none; correct the path.")
+        raise InputError(
+            "The unpacked recordings must be a folder", got=f"{folder}, which is none", cure="correct the path"
+        )
     return _pack(*_read_folder(inner if inner.is_dir() else folder))
 
 
@@ -72,8 +79,10 @@ def _require_published(thousandths: np.ndarray, path: Path) -> None:
     found = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
     if thousandths.shape != SHAPE or found != SHA256:
         raise InputError(
-            f"The samples must be those published: {SHAPE[0]} files of {SHAPE[1]} rows and {SHAPE[2]} columns, "
-            f"checksum {SHA256[:12]}... Got {thousandths.shape}, {found[:12]}... in {path}; unpack the archive anew."
+            f"The samples must be those published: {SHAPE[0]} files of {SHAPE[1]} rows and {SHAPE[2]} "
+            f"columns, checksum {SHA256[:12]}..",
+            got=f"{thousandths.shape}, {found[:12]}... in {path}",
+            cure="unpack the archive anew",
         )
 
 

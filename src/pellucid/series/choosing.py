@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pellucid.builders import windows
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.series import linear_law
 from pellucid.series.laws import spectral_radius
@@ -83,10 +83,16 @@ def require_room(order: int, radius: int, ridge: float, horizon: int, channels: 
     if ridge < _FIRM and saturated(order, radius, horizon, channels):
         count = order * channels + 1
         raise InputError(
-            f"A law must have fewer coefficients than steps to fit: {_PER_COEFFICIENT:g} steps for each. Got "
-            f"{count} coefficients ({channels} channels, order {order}) on {members(radius, horizon)} steps with a "
-            f"ridge of {ridge:g}, which follow anything; lower `order`, raise `radius` and `horizon`, choose fewer "
-            "`channels`, or leave out `order`, `radius` and `ridge` to have them chosen."
+            f"A law must have fewer coefficients than steps to fit: {_PER_COEFFICIENT:g} steps for each",
+            got=(
+                f"{count} coefficients ({channels} channels, order {order}) on {members(radius, horizon)} "
+                f"steps with a ridge of {ridge:g}, which follow anything"
+            ),
+            cure=(
+                f"lower {Parameter('order')}, raise {Parameter('radius')} and {Parameter('horizon')}, "
+                f"choose fewer {Parameter('channels')}, or leave out {Parameter('order')}, "
+                f"{Parameter('radius')} and {Parameter('ridge')} to have them chosen"
+            ),
         )
 
 
@@ -104,8 +110,10 @@ def settle(
 
     Parameters
     ----------
-    tables : standardized recordings (T, c) that are learned from.
-    order, radius, ridge, linear : what is decided; the ridge in units of each channel's variance.
+    tables : sequence of ndarray
+        Standardized recordings (T, c) that are learned from.
+    order, radius, ridge, linear : int or float, optional
+        What is decided; the ridge in units of each channel's variance.
     """
     channels = tables[0].shape[1]
     if order is not None and radius is not None and ridge is not None:
@@ -142,9 +150,12 @@ def choose(
 
     Parameters
     ----------
-    law : in standardized units.
-    z : (S, context + horizon, c) standardized sequences.
-    order, radius, ridge : what is decided; the ridge in units of each channel's variance.
+    law : LinearLaw
+        In standardized units.
+    z : ndarray
+        (S, context + horizon, c) standardized sequences.
+    order, radius, ridge : int or float, optional
+        What is decided; the ridge in units of each channel's variance.
     """
     channels, context = z.shape[2], z.shape[1] - horizon
     orders = [o for o in ORDERS if o <= context] if order is None else [order]

@@ -113,8 +113,9 @@ def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool
 
     Parameters
     ----------
-    named : whether the columns have names. If not, only clocks at the beginning of the rows are recognised, by what
-        they do.
+    named : bool
+        Whether the columns have names. If not, only clocks at the beginning of the rows are recognised, by what they
+        do.
     """
     if sum(map(len, tables)) < (3 if named else _FEWEST):
         return []

@@ -36,8 +36,10 @@ def plot_condition(
 
     Parameters
     ----------
-    channels : which ones; by default each by itself, of many those that raise an alarm first.
-    indicators : which ones; by default all.
+    channels : sequence of str, optional
+        Which ones; by default each by itself, of many those that raise an alarm first.
+    indicators : sequence of str, optional
+        Which ones; by default all.
     """
     from matplotlib.figure import Figure
 
@@ -51,7 +53,7 @@ def plot_condition(
     for kind, names, there in (("channel", shown, condition.channels), ("indicator", rows, INDICATORS)):
         wrong = [name for name in names if name not in there]
         if wrong or not names:
-            raise InputError(f"Every {kind} must be one of {', '.join(there)}. Got {wrong[0] if wrong else 'none'}.")
+            raise InputError(f"Every {kind} must be one of {', '.join(there)}", got=f"{wrong[0] if wrong else 'none'}")
     figure = Figure(figsize=(1.2 + 3.1 * len(shown), 0.9 + 1.35 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(shown), squeeze=False, sharex=True)
     for i, indicator in enumerate(rows):

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, final
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.tables import Table
 
 Fill = Literal["linear", "previous", "split"]
@@ -60,8 +60,10 @@ class Cutter:
 
         Parameters
         ----------
-        times : (T,) of the rows, if they are known.
-        unit : of the times, one of `SECONDS`; "" if it is not known.
+        times : ndarray, optional
+            (T,) of the rows, if they are known.
+        unit : str
+            Of the times, one of `SECONDS`; "" if it is not known.
         """
         columns = [table.numeric.index(name) for name in channels]
         plain = columns == list(range(table.values.shape[1]))
@@ -92,23 +94,33 @@ class Cutter:
         if len(endless):
             row, column = endless[0]
             raise InputError(
-                f"Recordings must have no infinite values. Got {values[row, column]} in {table.file}, "
-                f"{table.place(channels[column])}, row {table.rows[row]}; correct it, or {_left_out(table)}."
+                "Recordings must have no infinite values",
+                got=(f"{values[row, column]} in {table.file}, {table.place(channels[column])}, row {table.rows[row]}"),
+                cure=f"correct it, or {_left_out(table)}",
             )
         blank = np.isnan(values)
         empty = blank.all(axis=0)
         if empty.any():
             name = channels[int(np.argmax(empty))]
             raise InputError(
-                f"Every channel must have values. Got none in {table.label}, {table.place(name)}; {_left_out(table)}."
+                "Every channel must have values",
+                got=f"none in {table.label}, {table.place(name)}",
+                cure=f"{_left_out(table)}",
             )
         if self.fill is None:
             row, column = np.argwhere(blank)[0]
             raise InputError(
-                f"Recordings must have no missing values. Got {table.blank} in {table.file}, "
-                f"{table.place(channels[column])}, {'at the time of ' if table.pivot else ''}row {table.rows[row]} "
-                f"({blank.sum()} such in all); fill with `fill='linear'` "
-                "or `fill='previous'`, or cut there with `fill='split'`."
+                "Recordings must have no missing values",
+                got=(
+                    f"{table.blank} in {table.file}, {table.place(channels[column])}, "
+                    f"{'at the time of ' if table.pivot else ''}row {table.rows[row]} ({blank.sum()} such "
+                    "in all)"
+                ),
+                cure=(
+                    f"fill with {Parameter('fill', 'linear')} or {Parameter('fill', 'previous')}, or cut "
+                    f"there with {Parameter('fill', 'split')}"
+                ),
+                parameter="fill",
             )
 
     def _stretches(
@@ -155,7 +167,8 @@ class Cutter:
 
         Parameters
         ----------
-        new : (T,) which rows were missing altogether.
+        new : ndarray
+            (T,) which rows were missing altogether.
         """
         result = part.astype(np.float64)
         for column, name in enumerate(channels):
@@ -250,6 +263,8 @@ def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
 def duration(value: float, unit: str) -> str:
     """A length of time as people say it.
 
+    Examples
+    --------
     >>> duration(5400, "s"), duration(0.02, "s"), duration(3000, "ms"), duration(3, "")
     ('1.5 h', '20 ms', '3 s', '3')
     >>> duration(31_708_800, ""), duration(0.00002, ""), duration(3.2e15, "")

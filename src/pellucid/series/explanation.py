@@ -36,7 +36,7 @@ _COLUMNS = 12
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explanation:
+class ForecastExplanation:
     """One forecast with its witnesses, in the units of the data; H steps, c channels.
 
     At step h the predictor says `mean[h]`; its witness there, fitted to the predictor over the steps within the
@@ -160,15 +160,17 @@ class Explanation:
             return range(len(self.channels))[operator.index(name)]  # type: ignore[arg-type]
         except (TypeError, IndexError):
             known = ", ".join(self.channels)
-            raise InputError(f"The channel must be one of {known}. Got {name!r}; name one of them.") from None
+            raise InputError(f"The channel must be one of {known}", got=f"{name!r}", cure="name one of them") from None
 
     def table(self, channel: str | int | None = None, *, columns: int | None = _COLUMNS) -> str:
         """A row per step: the forecast of one channel, what the witness says, and the witness's parameters.
 
         Parameters
         ----------
-        channel : which one; by default the first.
-        columns : show so many parameters, those that matter most; None shows all.
+        channel : str or int, optional
+            Which one; by default the first.
+        columns : int, optional
+            Show so many parameters, those that matter most; None shows all.
         """
         k = self.channel(channel)
         strength = np.abs(self.standardized[:, :, k]).mean(0)
@@ -274,7 +276,7 @@ class Explanation:
         }
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Explanation:
+    def from_dict(cls, content: dict[str, Any]) -> ForecastExplanation:
         """What `to_dict` gave, also after a way through JSON."""
         arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
         if arrays["bound"] is not None:
@@ -323,7 +325,8 @@ class Explanation:
 
         Parameters
         ----------
-        title : what was explained, for instance the name of a file; by default the channels.
+        title : str, optional
+            What was explained, for instance the name of a file; by default the channels.
         """
         from pellucid.series.report import write_one
 

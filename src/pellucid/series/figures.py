@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.series.explanation import Explanation
+from pellucid.series.explanation import ForecastExplanation
 from pellucid.trust import percent, typical
 
 if TYPE_CHECKING:
@@ -21,21 +21,24 @@ _BEFORE = 20
 
 
 def plot_explanations(
-    explanations: Mapping[str, Explanation], channel: str | int | None = None, *, standardized: bool = True
+    explanations: Mapping[str, ForecastExplanation], channel: str | int | None = None, *, standardized: bool = True
 ) -> Figure:
     """Forecasts of one channel at the left, and for each a heat map of its witness's parameters at the right.
 
     Parameters
     ----------
-    explanations : of one context, by name: DEEP beside GAME, say.
-    channel : which one; by default the first.
-    standardized : draw the parameters in units of each channel's standard deviation, so that channels of
-        different units can be compared; False draws them in the units of the data, as the paper does.
+    explanations : mapping of str to ForecastExplanation
+        Of one context, by name: DEEP beside GAME, say.
+    channel : str or int, optional
+        Which one; by default the first.
+    standardized : bool
+        Draw the parameters in units of each channel's standard deviation, so that channels of different units can be
+        compared; False draws them in the units of the data, as the paper does.
     """
     from matplotlib.figure import Figure
 
     if not explanations:
-        raise InputError("There must be at least one explanation to draw. Got none; pass {name: explanation}.")
+        raise InputError("There must be at least one explanation to draw", got="none", cure="pass {name: explanation}")
     first = next(iter(explanations.values()))
     k = first.channel(channel)
     height = 1.3 + max(2.8, 0.26 * len(first.names))
@@ -69,7 +72,7 @@ def plot_explanations(
     return figure
 
 
-def _draw_forecasts(axis: Axes, explanations: Mapping[str, Explanation], k: int) -> None:
+def _draw_forecasts(axis: Axes, explanations: Mapping[str, ForecastExplanation], k: int) -> None:
     first = next(iter(explanations.values()))
     steps = np.arange(1, len(first) + 1)
     before = first.context[-_BEFORE:, k]

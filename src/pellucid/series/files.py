@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.gathering import gather, treatment
 from pellucid.series.recordings import Recordings, columns_of, default_names, names_of, refuse_twice, tables_of
 from pellucid.series.stamps import is_stamp
@@ -43,32 +43,48 @@ def read(
 
     Parameters
     ----------
-    path : text (cells separated by commas, semicolons, tabs or blanks, with or without a line of names),
-        Parquet (.parquet), or NumPy's .npy and .npz. An .npz holds an array `x`, or one array of any name:
-        (T, c), or (S, T, c) for S recordings; optionally `channels`, the names of the c channels, and `names`,
-        those of the S recordings.
-    channels : the columns to use, by default all columns of numbers that are no times.
-    drop : columns to leave out.
-    by : a column that tells units apart, each of which is a recording of its own; by default a column called unit,
-        id or the like, if time starts anew where it changes.
-    pivot : a column that names the channel of each row, for tables with one row per sensor and time.
-    fill : what is done about blanks: "linear" fills up to five in a row by straight lines, "previous" with the value
+    path : str or Path
+        Text (cells separated by commas, semicolons, tabs or blanks, with or without a line of names), Parquet
+        (.parquet), or NumPy's .npy and .npz. An .npz holds an array `x`, or one array of any name: (T, c), or (S, T,
+        c) for S recordings; optionally `channels`, the names of the c channels, and `names`, those of the S
+        recordings.
+    channels : str or sequence of str, optional
+        The columns to use, by default all columns of numbers that are no times.
+    drop : str or iterable of str, optional
+        Columns to leave out.
+    by : str, optional
+        A column that tells units apart, each of which is a recording of its own; by default a column called unit, id
+        or the like, if time starts anew where it changes.
+    pivot : str, optional
+        A column that names the channel of each row, for tables with one row per sensor and time.
+    fill : str, optional
+        What is done about blanks: "linear" fills up to five in a row by straight lines, "previous" with the value
         before, and cuts the recording where there are more; "split" cuts it at each; None refuses them. The first two
         also fill up to five rows that are missing in time.
-    gaps : where time jumps, "split" cuts the recording, so that nothing is learned across a gap; "ignore" does not.
-    pattern : which files of a folder to read, as in "*.csv".
-    header : whether the first line of text holds names; by default it does if none of its cells is a number.
-    decimal : the decimal sign of text files, "." or ",".
+    gaps : str
+        Where time jumps, "split" cuts the recording, so that nothing is learned across a gap; "ignore" does not.
+    pattern : str
+        Which files of a folder to read, as in "*.csv".
+    header : bool, optional
+        Whether the first line of text holds names; by default it does if none of its cells is a number.
+    decimal : str
+        The decimal sign of text files, "." or ",".
     """
     path = Path(path)
     if not path.exists():
-        raise InputError(f"The data must be a file or a folder. Got {path}, which does not exist; correct the path.")
+        raise InputError(
+            "The data must be a file or a folder", got=f"{path}, which does not exist", cure="correct the path"
+        )
     if decimal not in (".", ","):
-        raise InputError(f'`decimal` must be "." or ",". Got {decimal!r}.')
+        raise InputError(f'{Parameter("decimal")} must be "." or ","', got=f"{decimal!r}", parameter="decimal")
     asked = treatment(drop, by, pivot, fill, gaps)
     files = [path] if path.is_file() else sorted(p for p in path.glob(pattern) if p.is_file() and p.name[0] != ".")
     if not files:
-        raise InputError(f"The folder must hold files that match {pattern!r}. Got none in {path}; change `pattern`.")
+        raise InputError(
+            f"The folder must hold files that match {pattern!r}",
+            got=f"none in {path}",
+            cure=f"change {Parameter('pattern')}",
+        )
     wanted = None if channels is None else names_of(channels)
     tables: list[Table] = []
     for file in files:
@@ -83,7 +99,9 @@ def read(
         except InputError as error:
             if len(files) == 1:
                 raise
-            raise InputError(f"{error} If {file.name} is no recording, leave it out with `pattern=`.") from None
+            raise InputError(
+                f"{error} If {file.name} is no recording, leave it out with {Parameter('pattern'):=}"
+            ) from None
         tables += own
     return gather(tables, wanted, asked)
 
@@ -104,7 +122,7 @@ def _read_parquet(file: Path) -> Any:
     try:
         return parquet.read_table(file)
     except ArrowException as error:
-        raise InputError(f"{file.name} must be a Parquet file. Got one that cannot be read: {error}.") from None
+        raise InputError(f"{file.name} must be a Parquet file", got=f"one that cannot be read: {error}") from None
 
 
 def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int, bool]:
@@ -116,7 +134,7 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int,
     names = _names(head, file.name, header, decimal)
     body = head.text.split("\n", 1)[1] if names and "\n" in head.text else "" if names else head.text
     if not body:
-        raise InputError(f"{file.name} must have rows of numbers. Got a line of names only; add the rows.")
+        raise InputError(f"{file.name} must have rows of numbers", got="a line of names only", cure="add the rows")
     if head.separator == " ":
         body = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", body))
 
@@ -141,7 +159,7 @@ def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int,
         if ragged:
             row, expected, cells = map(int, ragged.groups())
             got = f"{cells} instead of {expected} in row {row + head.line + bool(names) - 1}; mend that row"
-        raise InputError(f"{file.name} must have the same number of cells in every row. Got {got}.") from None
+        raise InputError(f"{file.name} must have the same number of cells in every row", got=f"{got}") from None
     return table, head.line + bool(names), bool(names)
 
 
@@ -160,7 +178,9 @@ class _Head(NamedTuple):
 def _head(file: Path, decimal: str) -> _Head:
     raw = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if b"\0" in raw[:1024]:
-        raise InputError(f"{file.name} must be a table of numbers. Got binary data; export it as text or Parquet.")
+        raise InputError(
+            f"{file.name} must be a table of numbers", got="binary data", cure="export it as text or Parquet"
+        )
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -171,7 +191,7 @@ def _head(file: Path, decimal: str) -> _Head:
     line = 1 + text[:lead].count("\n")
     text = re.sub(r"(?:\n[ \t]*)+\Z", "", text[lead:])
     if not text.strip():
-        raise InputError(f"{file.name} must be a table of numbers. Got an empty file; leave it out.")
+        raise InputError(f"{file.name} must be a table of numbers", got="an empty file", cure="leave it out")
     first, *rest = text.split("\n", 2)
     second = rest[0] if rest else first
     for separator in ("\t", ";", ",", " "):
@@ -207,19 +227,24 @@ def _names(head: _Head, source: str, header: bool | None, decimal: str) -> list[
         count = len(head.cells)
         if count > 1 and head.cells == [str(i) for i in range(count)]:
             raise InputError(
-                f"The first line of {source} must be either names or numbers. Got {', '.join(head.cells)}, which "
-                "may be both; read the file with `header=True` or `header=False`."
+                f"The first line of {source} must be either names or numbers",
+                got=f"{', '.join(head.cells)}, which may be both",
+                cure=f"read the file with {Parameter('header', True)} or {Parameter('header', False)}",
+                parameter="header",
             )
         return None
     if header is None and "number" in kinds:
         raise InputError(
-            f"The first line of {source} must be either names or numbers. Got both, {', '.join(head.cells[:6])}; read "
-            "the file with `header=True` or `header=False`."
+            f"The first line of {source} must be either names or numbers",
+            got=f"both, {', '.join(head.cells[:6])}",
+            cure=f"read the file with {Parameter('header', True)} or {Parameter('header', False)}",
+            parameter="header",
         )
     if "" in head.cells:
         raise InputError(
-            f"Every column of {source} must have a name. Got none for column {head.cells.index('') + 1}; name it, or "
-            "leave it out when the file is written (pandas: `index=False`)."
+            f"Every column of {source} must have a name",
+            got=f"none for column {head.cells.index('') + 1}",
+            cure="name it, or leave it out when the file is written (pandas: `index=False`)",
         )
     return head.cells
 
@@ -242,15 +267,16 @@ def _read_arrays(file: Path) -> list[Table]:
             )
     except (ValueError, OSError, EOFError, BadZipFile) as error:
         raise InputError(
-            f"{file.name} must be a file of plain NumPy arrays. Got one that cannot be read: {error}"
+            f"{file.name} must be a file of plain NumPy arrays",
+            got=f"one that cannot be read: {str(error).rstrip('.')}",
         ) from None
     numeric = [name for name, array in entries.items() if array.ndim in (2, 3) and array.dtype.kind in "fiu"]
     name = "x" if "x" in entries else numeric[0] if len(numeric) == 1 else None
     if name is None or name not in numeric:
         raise InputError(
-            f"{file.name} must hold an array `x` of numbers, (time, channels) or (recordings, time, channels). Got "
-            f"{', '.join(f'{key} {array.dtype} {array.shape}' for key, array in entries.items())}; save such an array, "
-            "a single channel as (time, 1)."
+            f"{file.name} must hold an array `x` of numbers, (time, channels) or (recordings, time, channels)",
+            got=f"{', '.join((f'{key} {array.dtype} {array.shape}' for key, array in entries.items()))}",
+            cure="save such an array, a single channel as (time, 1)",
         )
     array = entries[name]
     tables, sources = tables_of(array)
@@ -260,7 +286,9 @@ def _read_arrays(file: Path) -> list[Table]:
     names = default_names(array.shape[-1]) if named is None else [str(label) for label in np.ravel(named)]
     if len(names) != array.shape[-1]:
         raise InputError(
-            f"`channels` of {file.name} must name the {array.shape[-1]} channels of `x`. Got {len(names)} names."
+            f"{Parameter('channels')} of {file.name} must name the {array.shape[-1]} channels of `x`",
+            got=f"{len(names)} names",
+            parameter="channels",
         )
     return [
         Table(

@@ -13,17 +13,17 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks, storage
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.games import AsymmetricGame, SymmetricGame
 from pellucid.series import choosing
 from pellucid.series.choosing import Laws
-from pellucid.series.explanation import Explanation
+from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
 from pellucid.series.recordings import Recordings, array_of, names_of, recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
-from pellucid.series.scores import Scores, measure
+from pellucid.series.scores import ForecastScores, measure
 from pellucid.series.witnessing import Witnessing
 from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, stated, unknown
 
@@ -63,40 +63,59 @@ class Forecaster:
 
     Parameters
     ----------
-    channels : names of the channels to use, in order; or just their number; by default all that the data have.
-    context, horizon : observe so many values, forecast so many.
-    order : past values that a witness reads, the present one included; by default chosen in `fit`, like the next two,
-        by leave-one-out.
-    radius : steps to either side over which a witness is fitted. There should be 1.5 steps for each of its order c + 1
+    channels : int, str or sequence of str, optional
+        Names of the channels to use, in order; or just their number; by default all that the data have.
+    context, horizon : int
+        Observe so many values, forecast so many.
+    order : int, optional
+        Past values that a witness reads, the present one included; by default chosen in `fit`, like the next two, by
+        leave-one-out.
+    radius : int, optional
+        Steps to either side over which a witness is fitted. There should be 1.5 steps for each of its order c + 1
         coefficients per channel: fewer are refused, unless the ridge bears a part of them.
-    ridge : of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor
-        for moving less.
-    game : "symmetric", "asymmetric" or None.
-    weight : lambda, the weight of the game: 0 is no game, a large one makes the predictor follow its witnesses at
-        the expense of its error.
-    scale : play the game in units of each channel's standard deviation, so that ridge and weight mean the
-        same for all data (the default); or in the units of the data, as in the paper. What is reported is in
-        the units of the data either way.
-    width, kernel : of the network.
-    linear : past values that the network's linear path reads, with which it begins as the best linear law; by default
+    ridge : float, optional
+        Of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor for
+        moving less.
+    game : {"symmetric", "asymmetric"}, optional
+        "symmetric", "asymmetric" or None.
+    weight : float
+        Lambda, the weight of the game: 0 is no game, a large one makes the predictor follow its witnesses at the
+        expense of its error.
+    scale : bool
+        Play the game in units of each channel's standard deviation, so that ridge and weight mean the same for all
+        data (the default); or in the units of the data, as in the paper. What is reported is in the units of the data
+        either way.
+    width, kernel : int
+        Of the network.
+    linear : int, optional
+        Past values that the network's linear path reads, with which it begins as the best linear law; by default
         chosen in `fit` by cross-validation, up to the context; 0 is a network without such a path, as in the paper.
-    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at
-        `learning_rate`.
-    stride : from the start of one training sequence to that of the next; by default the horizon, so that every
-        value is forecast once in an epoch. context + horizon makes them disjoint, as in the paper.
-    patience : stop after so many epochs without a better loss on the validation data.
-    seed : of initial weights, order of batches and choice of validation data.
+    epochs, batch_size, learning_rate : int or float
+        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+    stride : int, optional
+        From the start of one training sequence to that of the next; by default the horizon, so that every value is
+        forecast once in an epoch. context + horizon makes them disjoint, as in the paper.
+    patience : int
+        Stop after so many epochs without a better loss on the validation data.
+    seed : int
+        Of initial weights, order of batches and choice of validation data.
 
     Attributes
     ----------
-    channels_ : names of the channels.
-    network_ : the trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
-    scaling_ : mean and standard deviation of each channel in the training data.
-    order_, radius_, ridge_, linear_ : what was given, or chosen.
-    history_ : one record of losses per epoch.
-    kept_ : the epoch whose network was kept, the best one on the validation data; 0 is the linear law that it began as.
-    calibrations_ : how far laws can be trusted along generated and along real values, learned from data held out; see
-        `calibrate`.
+    channels_ : tuple of str
+        Names of the channels.
+    network_ : Network
+        The trained predictor; it reads and gives channels of mean 0 and standard deviation 1.
+    scaling_ : Scaling
+        Mean and standard deviation of each channel in the training data.
+    order_, radius_, ridge_, linear_ : int or float
+        What was given, or chosen.
+    history_ : list of dict of str to float
+        One record of losses per epoch.
+    kept_ : int
+        The epoch whose network was kept, the best one on the validation data; 0 is the linear law that it began as.
+    calibrations_ : dict of str to Calibration
+        How far laws can be trusted along generated and along real values, learned from data held out; see `calibrate`.
 
     Examples
     --------
@@ -140,11 +159,15 @@ class Forecaster:
     def __post_init__(self) -> None:
         if self.game not in (None, *GAMES):
             raise InputError(
-                f'`game` of Forecaster must be "symmetric", "asymmetric" or None. Got {self.game!r}; to play another '
-                "game, train `series.Network` in a loop of your own."
+                f'{Parameter("game", of="Forecaster")} must be "symmetric", "asymmetric" or None',
+                got=f"{self.game!r}",
+                cure="to play another game, train `series.Network` in a loop of your own",
+                parameter="game",
             )
         if not isinstance(self.scale, bool):
-            raise InputError(f"`scale` of Forecaster must be True or False. Got {self.scale!r}.")
+            raise InputError(
+                f"{Parameter('scale', of='Forecaster')} must be True or False", got=f"{self.scale!r}", parameter="scale"
+            )
         if isinstance(self.channels, int | np.integer):
             self.channels = _checks.whole(self.channels, 1, "channels")
         elif self.channels is not None:
@@ -179,15 +202,20 @@ class Forecaster:
 
         Parameters
         ----------
-        data : a file or folder, a table, an array (time, channels), several of them, or `Recordings`.
-        validation : the share of the data to hold out for early stopping and for `calibrate`, in pieces of
-            context + horizon values cut out at random; or other data of any of these kinds; 0 trains all epochs on
-            everything.
-        folder : where checkpoints go, about one a minute; None keeps none.
-        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
-            same model as an uninterrupted one.
-        progress : show a progress bar.
-        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        data : object
+            A file or folder, a table, an array (time, channels), several of them, or `Recordings`.
+        validation : object
+            The share of the data to hold out for early stopping and for `calibrate`, in pieces of context + horizon
+            values cut out at random; or other data of any of these kinds; 0 trains all epochs on everything.
+        folder : str or Path, optional
+            Where checkpoints go, about one a minute; None keeps none.
+        resume : bool
+            Go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the same model
+            as an uninterrupted one.
+        progress : bool
+            Show a progress bar.
+        device : str
+            "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
         from pellucid import training
 
@@ -198,7 +226,12 @@ class Forecaster:
         if not isinstance(validation, int | float):
             watched = recordings(validation, source.channels)
         elif not 0 <= validation < 1:
-            raise InputError(f"`validation` must be a share in [0, 1), or data. Got {validation!r}; try 0.05.")
+            raise InputError(
+                f"{Parameter('validation')} must be a share in [0, 1), or data",
+                got=f"{validation!r}",
+                cure="try 0.05",
+                parameter="validation",
+            )
         elif validation:
             learned, watched = source.hold_out(validation, length, seed=self.seed)
             learned.require_variation()
@@ -257,7 +290,8 @@ class Forecaster:
 
         Returns
         -------
-        The untrained forecaster, and a sentence on each choice.
+        (Forecaster, list of str)
+            The untrained forecaster, and a sentence on each choice.
         """
         source = recordings(data, self.channels)
         source.require_variation()
@@ -337,8 +371,9 @@ class Forecaster:
 
         Parameters
         ----------
-        context : (t, c), or (B, t, c) for several, with t >= the forecaster's context, of which the last values
-            are used; or a file or a table with the channels' columns.
+        context : array_like
+            (t, c), or (B, t, c) for several, with t >= the forecaster's context, of which the last values are used; or
+            a file or a table with the channels' columns.
         """
         values = self._context(context)
         several = values.ndim == 3
@@ -349,28 +384,36 @@ class Forecaster:
         mean, covariance = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Forecast(mean, covariance) if several else Forecast(mean[0], covariance[0])
 
-    def explain(self, context: Any, future: Any = None, *, forced: bool = True, level: float = LEVEL) -> Explanation:
+    def explain(
+        self, context: Any, future: Any = None, *, forced: bool = True, level: float = LEVEL
+    ) -> ForecastExplanation:
         """The forecast after one context, and the autoregressive law that it follows at each step.
 
         Parameters
         ----------
-        context : (t, c) with t >= the forecaster's context, of which the last values are used; or a file or a
-            table with the channels' columns.
-        future : (horizon, c) what really came, if known.
-        forced : if it is known, predict and witness each step from the real values before it (teacher forcing)
-            instead of the generated ones.
-        level : the confidence of the bound.
+        context : array_like
+            (t, c) with t >= the forecaster's context, of which the last values are used; or a file or a table with the
+            channels' columns.
+        future : array_like
+            (horizon, c) what really came, if known.
+        forced : bool
+            If it is known, predict and witness each step from the real values before it (teacher forcing) instead of
+            the generated ones.
+        level : float
+            The confidence of the bound.
         """
         values = self._context(context)
         if values.ndim == 3:
-            raise InputError(f"One context is explained at a time. Got {len(values)}; explain each in a loop.")
+            raise InputError("One context is explained at a time", got=f"{len(values)}", cure="explain each in a loop")
         actual = None
         if future is not None:
             actual = self._numbers(future, "future")
             if actual.shape != (self.horizon, len(self.channels_)):
                 raise InputError(
-                    f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}. Got "
-                    f"{actual.shape}; pass what came right after the context."
+                    f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}",
+                    got=f"{actual.shape}",
+                    cure="pass what came right after the context",
+                    parameter="future",
                 )
         forced = forced and actual is not None
         seen = np.concatenate([values, actual]) if forced and actual is not None else values
@@ -388,7 +431,7 @@ class Forecaster:
             bound = stated(np.where((saturated | small)[:, None], np.inf, found))
         calibrated = 0 if calibration is None else len(calibration)
         full = bool(saturated[~small].all()) and not small.all()
-        return Explanation(
+        return ForecastExplanation(
             channels=self.channels_,
             shift=self.scaling_.shift,
             scale=self.scaling_.scale,
@@ -434,13 +477,15 @@ class Forecaster:
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
         return self._witnessing.held_out(self.network_, self._pieces(sequences), forced=forced, seed=seed)
 
-    def evaluate(self, data: Any, *, forced: bool = False) -> Scores:
+    def evaluate(self, data: Any, *, forced: bool = False) -> ForecastScores:
         """Error and transparency over all sequences of recordings.
 
         Parameters
         ----------
-        data : as in `fit`.
-        forced : predict and witness along what really came (teacher forcing) instead of what was generated.
+        data : object
+            As in `fit`.
+        forced : bool
+            Predict and witness along what really came (teacher forcing) instead of what was generated.
         """
         _checks.fitted(self)
         sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
@@ -473,24 +518,43 @@ class Forecaster:
         if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
             source = recordings(values, self.channels_)
             if len(source) > 1:
-                raise InputError(f"`{name}` must be one recording. Got {len(source)}; pass them one by one.")
+                raise InputError(
+                    f"{Parameter(name)} must be one recording",
+                    got=f"{len(source)}",
+                    cure="pass them one by one",
+                    parameter=name,
+                )
             values = source.values[0]
         try:
             array = array_of(values)
         except ValueError as error:
-            raise InputError(f"`{name}` must be an array of numbers. Got {type(values).__name__}: {error}.") from None
+            raise InputError(
+                f"{Parameter(name)} must be an array of numbers",
+                got=f"{type(values).__name__}: {error}",
+                parameter=name,
+            ) from None
         if array.dtype.kind not in "fiu":
-            raise InputError(f"`{name}` must hold real numbers. Got {array.dtype}; convert it to floats.")
+            raise InputError(
+                f"{Parameter(name)} must hold real numbers",
+                got=f"{array.dtype}",
+                cure="convert it to floats",
+                parameter=name,
+            )
         if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_) or not len(array):
             raise InputError(
-                f"`{name}` must have the shape (time, channels) or (batch, time, channels) with the channels "
-                f"{', '.join(self.channels_)}. Got {array.shape}; mind the order of dimensions."
+                f"{Parameter(name)} must have the shape (time, channels) or (batch, time, channels) with "
+                f"the channels {', '.join(self.channels_)}",
+                got=f"{array.shape}",
+                cure="mind the order of dimensions",
+                parameter=name,
             )
         bad = np.argwhere(~np.isfinite(array))
         if len(bad):
             raise InputError(
-                f"`{name}` must have no missing or infinite values. Got {array[tuple(bad[0])]} in channel "
-                f"{self.channels_[bad[0][-1]]!r}, row {bad[0][-2] + 1}; fill the gap."
+                f"{Parameter(name)} must have no missing or infinite values",
+                got=f"{array[tuple(bad[0])]} in channel {self.channels_[bad[0][-1]]!r}, row {bad[0][-2] + 1}",
+                cure="fill the gap",
+                parameter=name,
             )
         return array.astype(np.float64)
 
@@ -499,8 +563,9 @@ class Forecaster:
         values = self._numbers(context, "context")
         if values.shape[-2] < self.context:
             raise InputError(
-                f"A context must have at least {self.context} rows. Got {values.shape[-2]}; observe longer, or train a "
-                "forecaster with a shorter `context`."
+                f"A context must have at least {self.context} rows",
+                got=f"{values.shape[-2]}",
+                cure=f"observe longer, or train a forecaster with a shorter {Parameter('context')}",
             )
         return values[..., values.shape[-2] - self.context :, :]
 

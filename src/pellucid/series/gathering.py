@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.clocks import clocks_of
 from pellucid.series.cutting import Cutter, Fill, Gaps
 from pellucid.series.long_tables import Key, counted_units, pivoted, unit_column, units
@@ -31,9 +31,19 @@ def treatment(
 ) -> Treatment:
     """The same, checked."""
     if fill not in (None, "linear", "previous", "split"):
-        raise InputError(f'`fill` must be "linear", "previous", "split" or None. Got {fill!r}; choose one of these.')
+        raise InputError(
+            f'{Parameter("fill")} must be "linear", "previous", "split" or None',
+            got=f"{fill!r}",
+            cure="choose one of these",
+            parameter="fill",
+        )
     if gaps not in ("split", "ignore"):
-        raise InputError(f'`gaps` must be "split" or "ignore". Got {gaps!r}; choose one of these.')
+        raise InputError(
+            f'{Parameter("gaps")} must be "split" or "ignore"',
+            got=f"{gaps!r}",
+            cure="choose one of these",
+            parameter="gaps",
+        )
     names = (drop,) if isinstance(drop, str) else tuple(str(name) for name in drop or ())
     return Treatment(names, by, pivot, fill, gaps)  # type: ignore[arg-type]
 
@@ -53,7 +63,8 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
 
     Parameters
     ----------
-    wanted : the channels; by default every column of numbers that is no time.
+    wanted : sequence of str, optional
+        The channels; by default every column of numbers that is no time.
     """
     _require_droppable(tables, wanted, asked)
     parts = [table.without(asked.drop) for table in tables]
@@ -86,8 +97,12 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
             origins.append(Origin(table.file, table.unit, piece.row))
     if not values:
         raise InputError(
-            f"Recordings must have rows without blanks. Got none in {parts[0].label}; fill them with `fill='linear'`, "
-            "or leave out columns that are mostly blank with `drop=`."
+            "Recordings must have rows without blanks",
+            got=f"none in {parts[0].label}",
+            cure=(
+                f"fill them with {Parameter('fill', 'linear')}, or leave out columns that are mostly blank "
+                f"with {Parameter('drop'):=}"
+            ),
         )
     return Recordings(
         values=tuple(values),
@@ -104,14 +119,18 @@ def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, as
     both = [name for name in asked.drop if name in (wanted or ()) and asked.pivot is None]
     if both:
         raise InputError(
-            f"A column must be either a channel or left out. Got {both[0]!r} in `channels` and in `drop`; name it in "
-            "one of them."
+            "A column must be either a channel or left out",
+            got=f"{both[0]!r} in {Parameter('channels')} and in {Parameter('drop')}",
+            cure="name it in one of them",
         )
     for table in tables if wanted is None else ():
         for name in asked.drop:
             if name not in table.names:
                 raise InputError(
-                    f"`drop` must name columns of {table.file}. Got {name!r}; its columns are {', '.join(table.names)}."
+                    f"{Parameter('drop')} must name columns of {table.file}",
+                    got=f"{name!r}",
+                    cure=f"its columns are {', '.join(table.names)}",
+                    parameter="drop",
                 )
 
 
@@ -134,9 +153,9 @@ def _require_same(tables: Sequence[Table]) -> None:
     for table in tables:
         if table.names != first.names:
             raise InputError(
-                f"All files of a folder must have the same columns. Got {', '.join(table.names)} in {table.label} "
-                f"after {', '.join(first.names)} in {first.label}; choose the common ones with `channels`, or the "
-                "files with `pattern`."
+                "All files of a folder must have the same columns",
+                got=(f"{', '.join(table.names)} in {table.label} after {', '.join(first.names)} in {first.label}"),
+                cure=(f"choose the common ones with {Parameter('channels')}, or the files with {Parameter('pattern')}"),
             )
 
 
@@ -167,8 +186,10 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
 
     Parameters
     ----------
-    wanted : the channels; None decides. Columns of text are refused only then.
-    among : the columns to look at; by default all that are not wanted.
+    wanted : sequence of str, optional
+        The channels; None decides. Columns of text are refused only then.
+    among : sequence of str, optional
+        The columns to look at; by default all that are not wanted.
     """
     first = tables[0]
     names = [name for name in (first.names if among is None else among) if name not in (wanted or ())]
@@ -207,7 +228,8 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
         times = times if stamps else [None] * len(tables)
     if not channels:
         raise InputError(
-            f"{first.file} must have a column of numbers to learn from. Got {', '.join(first.names)}, which hold none; "
-            "add one."
+            f"{first.file} must have a column of numbers to learn from",
+            got=f"{', '.join(first.names)}, which hold none",
+            cure="add one",
         )
     return _Roles(tuple(channels), tuple(ignored), times, unit)

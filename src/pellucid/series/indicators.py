@@ -101,11 +101,15 @@ def measure(model: Forecaster, recording: Recordings, sequences: int, order: int
 
     Parameters
     ----------
-    model : trained on a healthy machine.
-    recording : a single one.
-    sequences : the network reads so many, evenly spaced over the recording, or all that it has; the plain statistics
-        and the law use every row.
-    order : of the recording's own law.
+    model : Forecaster
+        Trained on a healthy machine.
+    recording : Recordings
+        A single one.
+    sequences : int
+        The network reads so many, evenly spaced over the recording, or all that it has; the plain statistics and the
+        law use every row.
+    order : int
+        Of the recording's own law.
     """
     length = model.context + model.horizon
     starts = [row for _, row in recording.starts(length)]

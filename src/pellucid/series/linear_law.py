@@ -144,8 +144,10 @@ def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: in
 
     Parameters
     ----------
-    tables : standardized recordings (T, c), of context + horizon rows or more.
-    lags : how many, if that is decided.
+    tables : sequence of ndarray
+        Standardized recordings (T, c), of context + horizon rows or more.
+    lags : int, optional
+        How many, if that is decided.
     """
     candidates = [2**k for k in range(context.bit_length()) if 2**k < context] + [context]
     candidates = candidates if lags is None else [lags]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.cutting import LONGEST
 from pellucid.series.stamps import Stamps
 from pellucid.series.tables import Other, Table, is_number
@@ -29,6 +29,8 @@ _SHOWN = 4
 def is_unit_name(name: str) -> bool:
     """Whether a column is called like what tells units apart: "unit", "engine_id"; not "sensor 2", which is one.
 
+    Examples
+    --------
     >>> is_unit_name("engine_id"), is_unit_name("sensor 2"), is_unit_name("unit pressure")
     (True, False, False)
     """
@@ -62,9 +64,12 @@ def pivoted(
 
     Parameters
     ----------
-    key : the times of the rows; without, the k-th row of every level is of the same time.
-    wanted : the channels, if they were named: runs may have named them "left value" where "left" would do.
-    fill : what is done about blanks.
+    key : Key, optional
+        The times of the rows; without, the k-th row of every level is of the same time.
+    wanted : sequence of str, optional
+        The channels, if they were named: runs may have named them "left value" where "left" would do.
+    fill : str, optional
+        What is done about blanks.
     """
     cells = _levels(table, pivot)
     levels = list(dict.fromkeys(cells.tolist()))
@@ -78,8 +83,10 @@ def pivoted(
     place = np.array([levels.index(cell) for cell in cells])
     if len(np.unique(order * len(levels) + place)) < len(table):
         raise InputError(
-            f"A time must have one row of each {pivot!r}. Got several in {table.label}; tell further units apart with "
-            "`by=`, or leave out rows that come twice."
+            f"A time must have one row of each {pivot!r}",
+            got=f"several in {table.label}",
+            cure=f"tell further units apart with {Parameter('by'):=}, or leave out rows that come twice",
+            parameter="by",
         )
     count = int(order.max()) + 1
     complete = float((np.bincount(order) == len(levels)).mean())
@@ -111,9 +118,14 @@ def pivoted(
 def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: float) -> InputError:
     shown = ", ".join(levels[:_SHOWN]) + (", ..." if len(levels) > _SHOWN else "")
     return InputError(
-        f"What becomes channels must be sampled together. Got {table.label}, where {complete:.0%} of all times have a "
-        f"row of every {pivot!r} ({shown}); resample them to the same times first (pandas: df.resample), make each a "
-        f"recording of its own with `by='{pivot}'`, or, if some are only slower, fill with `fill='previous'`."
+        "What becomes channels must be sampled together",
+        got=f"{table.label}, where {complete:.0%} of all times have a row of every {pivot!r} ({shown})",
+        cure=(
+            "resample them to the same times first (pandas: df.resample), make each a recording of its "
+            f"own with `by='{pivot}'`, or, if some are only slower, fill with "
+            f"{Parameter('fill', 'previous')}"
+        ),
+        parameter="fill",
     )
 
 
@@ -121,14 +133,15 @@ def _levels(table: Table, name: str) -> np.ndarray:
     """A column as text."""
     if name not in table.names:
         raise InputError(
-            f"The column that tells recordings apart must be one of {table.file}. Got {name!r}; its columns are "
-            f"{', '.join(table.names)}."
+            f"The column that tells recordings apart must be one of {table.file}",
+            got=f"{name!r}",
+            cure=f"its columns are {', '.join(table.names)}",
         )
     cells = table.column(name)
     blank = np.array([cell is None or cell != cell for cell in cells.tolist()])
     if blank.any():
         row = table.rows[int(np.argmax(blank))]
-        raise InputError(f"Every row must belong to a unit. Got a blank in {table.file}, column {name!r}, row {row}.")
+        raise InputError("Every row must belong to a unit", got=f"a blank in {table.file}, column {name!r}, row {row}")
     return np.array([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells.tolist()])
 
 
@@ -141,9 +154,12 @@ def unit_column(
 
     Parameters
     ----------
-    candidates : columns that are neither times nor certainly channels.
-    times : (T,) of the rows, if they are known.
-    wanted : the channels, if they were named; by default all other columns of numbers.
+    candidates : sequence of str
+        Columns that are neither times nor certainly channels.
+    times : ndarray, optional
+        (T,) of the rows, if they are known.
+    wanted : sequence of str, optional
+        The channels, if they were named; by default all other columns of numbers.
     """
     for name in candidates:
         text = name in table.others
@@ -201,7 +217,7 @@ def _long(table: Table, name: str, levels: Sequence[object], *, pivot: bool) -> 
     channel, unit = f"make each a channel with `pivot='{name}'`", f"a recording of its own with `by='{name}'`"
     cure = f"{channel}, or {unit}" if pivot else f"make each {unit}"
     return InputError(
-        f"A recording must have one row for each time, and numbers in its columns. Got a long table in {table.file}, "
-        f"whose column {name!r} tells {len(levels)} units apart ({shown}{more}); {cure}. If it is neither, leave it "
-        f"out with `drop='{name}'`."
+        "A recording must have one row for each time, and numbers in its columns",
+        got=f"a long table in {table.file}, whose column {name!r} tells {len(levels)} units apart ({shown}{more})",
+        cure=f"{cure}. If it is neither, leave it out with `drop='{name}'`",
     )

@@ -44,10 +44,14 @@ class Network(nn.Module):
 
     Parameters
     ----------
-    channels : the number c of channels.
-    width : of all hidden layers.
-    kernel : positions that the causal convolution sees.
-    lags : values that the linear path reads, the present one included; 0 is no such path, as in the paper.
+    channels : int
+        The number c of channels.
+    width : int
+        Of all hidden layers.
+    kernel : int
+        Positions that the causal convolution sees.
+    lags : int
+        Values that the linear path reads, the present one included; 0 is no such path, as in the paper.
     """
 
     lower: Tensor
@@ -72,9 +76,12 @@ class Network(nn.Module):
 
         Parameters
         ----------
-        weights : (lags c, c) from the present values of all channels, then those before, to the next ones.
-        offset : (c,).
-        covariance : (c, c) of the errors.
+        weights : Tensor
+            (lags c, c) from the present values of all channels, then those before, to the next ones.
+        offset : Tensor
+            (c,).
+        covariance : Tensor
+            (c, c) of the errors.
         """
         self.law.copy_(weights.T)
         self.linear.weight.zero_()
@@ -92,9 +99,12 @@ class Network(nn.Module):
 
         Parameters
         ----------
-        x : (B, T, c) observations.
-        last : give the outputs at so many last positions only; by default at all of them.
-        state : what the call on the preceding observations returned.
+        x : Tensor
+            (B, T, c) observations.
+        last : int, optional
+            Give the outputs at so many last positions only; by default at all of them.
+        state : State, optional
+            What the call on the preceding observations returned.
         """
         # Zeros stand for what came before the sequence.
         before = max(self.kernel, self.lags) - 1
@@ -129,8 +139,9 @@ class Network(nn.Module):
 
         Returns
         -------
-        The distributions of the `horizon` values after `context` (B, t, c), each given the context and the
-        means before it.
+        Gaussian
+            The distributions of the `horizon` values after `context` (B, t, c), each given the context and the means
+            before it.
         """
         gaussian, state = self(context, last=1)
         steps = [gaussian]

@@ -30,7 +30,7 @@ class RecordingLaw:
     """
 
     parameters: np.ndarray = field(repr=False)
-    """(1 + order c, c) in the units of the data: theta_0, then the lags; see `Explanation.parameters`."""
+    """(1 + order c, c) in the units of the data: theta_0, then the lags; see `ForecastExplanation.parameters`."""
     explained: np.ndarray
     """(c,) by this law; NaN where nothing varies, or the recording is too short to hold parts out."""
     local: np.ndarray

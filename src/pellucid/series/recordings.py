@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.tables import LARGEST
 
 if TYPE_CHECKING:
@@ -59,31 +59,40 @@ class Recordings:
         if not self.origins:
             object.__setattr__(self, "origins", tuple(Origin(source) for source in self.sources))
         if not self.values or not self.channels:
-            raise InputError("There must be at least one recording with at least one channel. Got none; pass some.")
+            raise InputError(
+                "There must be at least one recording with at least one channel", got="none", cure="pass some"
+            )
         refuse_twice(self.channels, "the recordings")
         for table, source in zip(self.values, self.sources, strict=True):
             if table.shape[1] != len(self.channels):
                 raise InputError(
-                    f"Every recording must have the {len(self.channels)} channels {', '.join(self.channels)}. Got "
-                    f"{table.shape[1]} columns in {source}; leave that one out, or give it the same columns."
+                    f"Every recording must have the {len(self.channels)} channels {', '.join(self.channels)}",
+                    got=f"{table.shape[1]} columns in {source}",
+                    cure="leave that one out, or give it the same columns",
                 )
             if not len(table):
-                raise InputError(f"Every recording must have rows. Got none in {source}; leave it out.")
+                raise InputError("Every recording must have rows", got=f"none in {source}", cure="leave it out")
             bad = np.argwhere(~np.isfinite(table))
             if len(bad):
                 row, column = bad[0]
                 raise InputError(
-                    f"Recordings must have no missing or infinite values. Got {table[row, column]} in {source}, "
-                    f"column {self.channels[column]!r}, row {row + 1} ({len(bad)} such in all); fill the gap, or "
-                    "split the recording there."
+                    "Recordings must have no missing or infinite values",
+                    got=(
+                        f"{table[row, column]} in {source}, column {self.channels[column]!r}, row {row + 1} "
+                        f"({len(bad)} such in all)"
+                    ),
+                    cure="fill the gap, or split the recording there",
                 )
             large = np.argwhere(np.abs(table) > LARGEST)
             if len(large):
                 row, column = large[0]
                 raise InputError(
-                    f"Recordings must have no values beyond {LARGEST:g}. Got {table[row, column]:g} in {source}, "
-                    f"column {self.channels[column]!r}, row {row + 1} ({len(large)} such in all); mend it, or use "
-                    "another unit."
+                    f"Recordings must have no values beyond {LARGEST:g}",
+                    got=(
+                        f"{table[row, column]:g} in {source}, column {self.channels[column]!r}, row "
+                        f"{row + 1} ({len(large)} such in all)"
+                    ),
+                    cure="mend it, or use another unit",
                 )
 
     def __len__(self) -> int:
@@ -119,8 +128,13 @@ class Recordings:
             if all((table[:, column] == first).all() for table in self.values):
                 others = " and of all others" if len(self) > 1 else ""
                 raise InputError(
-                    f"Every channel must vary. Got {float(first):g} in column {name!r}, rows 1 to "
-                    f"{len(self.values[0])} of {self.sources[0]}{others}; leave that channel out with `channels=`."
+                    "Every channel must vary",
+                    got=(
+                        f"{float(first):g} in column {name!r}, rows 1 to {len(self.values[0])} of "
+                        f"{self.sources[0]}{others}"
+                    ),
+                    cure=f"leave that channel out with {Parameter('channels'):=}",
+                    parameter="channels",
                 )
 
     def select(self, channels: str | Sequence[str]) -> Recordings:
@@ -156,8 +170,9 @@ class Recordings:
             if len(table) < length and (longest < length or whole):
                 cut = "" if whole else ", a piece of what was cut"
                 raise InputError(
-                    f"A recording must have at least context + horizon = {length} rows. Got {len(table)} in {source}"
-                    f"{cut}; leave it out, or choose a shorter context or horizon."
+                    f"A recording must have at least context + horizon = {length} rows",
+                    got=f"{len(table)} in {source}{cut}",
+                    cure="leave it out, or choose a shorter context or horizon",
                 )
         return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
 
@@ -170,15 +185,18 @@ class Recordings:
 
         Returns
         -------
-        What remains, in as many recordings as the cuts leave (of at least `length` rows), and the pieces.
-        No value is in both, so that sequences of the one, overlapping or not, share nothing with the other.
+        (Recordings, Recordings)
+            What remains, in as many recordings as the cuts leave (of at least `length` rows), and the pieces. No value
+            is in both, so that sequences of the one, overlapping or not, share nothing with the other.
         """
         places = self.starts(length)
         count = max(1, round(share * len(places)))
         if count >= len(places):
             raise InputError(
-                f"There must be at least two sequences of {length} rows, to learn from one and validate on the other. "
-                f"Got {len(places)}; record more, or set `validation=0`."
+                f"There must be at least two sequences of {length} rows, to learn from one and validate on the other",
+                got=f"{len(places)}",
+                cure=f"record more, or set {Parameter('validation', 0)}",
+                parameter="validation",
             )
         chosen = np.sort(np.random.default_rng(seed).permutation(len(places))[:count])
         pieces = [(i, row, row + length) for i, row in (places[j] for j in chosen)]
@@ -231,10 +249,13 @@ def recordings(
 
     Parameters
     ----------
-    data : a path (see `read`); a table with named columns such as pandas', polars' or pyarrow's; an array (T, c),
-        or (S, T, c) for S recordings of equal length; `Recordings`; or a list of any of these.
-    channels : the columns to use, by name; for arrays their names, one each; or just their number.
-    drop, by, pivot, fill, gaps : as in `read`. Of an array all columns are channels, whatever they look like.
+    data : object
+        A path (see `read`); a table with named columns such as pandas', polars' or pyarrow's; an array (T, c), or (S,
+        T, c) for S recordings of equal length; `Recordings`; or a list of any of these.
+    channels : int, str or sequence of str, optional
+        The columns to use, by name; for arrays their names, one each; or just their number.
+    drop, by, pivot, fill, gaps : str or iterable of str or str, optional
+        As in `read`. Of an array all columns are channels, whatever they look like.
     """
     from pellucid.series.gathering import treatment
 
@@ -246,7 +267,9 @@ def recordings(
     if isinstance(channels, int | np.integer) and len(result.channels) != channels:
         without = f" without {', '.join(name for name, _ in result.ignored)}" if result.ignored else ""
         raise InputError(
-            f"There must be {channels} channels. Got {len(result.channels)}{without}; mend `channels` or the data."
+            f"There must be {channels} channels",
+            got=f"{len(result.channels)}{without}",
+            cure=f"mend {Parameter('channels')} or the data",
         )
     return result
 
@@ -294,8 +317,9 @@ def _joined(parts: Sequence[Recordings]) -> Recordings:
     for i, part in enumerate(parts):
         if part.channels != parts[0].channels:
             raise InputError(
-                f"All recordings must have the same channels. Got {', '.join(part.channels)} at place {i} of the list "
-                f"after {', '.join(parts[0].channels)}; choose the common ones with `channels`."
+                "All recordings must have the same channels",
+                got=(f"{', '.join(part.channels)} at place {i} of the list after {', '.join(parts[0].channels)}"),
+                cure=f"choose the common ones with {Parameter('channels')}",
             )
     places = ["" if len(parts) == 1 else f" (at place {i} of the list)" for i in range(len(parts))]
     return Recordings(
@@ -325,17 +349,22 @@ def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
         else:
             parts = []
     except (ValueError, TypeError) as error:
-        raise InputError(f"`data` must be tables of numbers, (time, channels). Got one that is not: {error}.") from None
+        raise InputError(
+            "`data` must be tables of numbers, (time, channels)", got=f"one that is not: {error}", parameter="data"
+        ) from None
     for i, table in enumerate(parts):
         if table.ndim != 2 or table.dtype.kind not in "fiu":
             raise InputError(
-                f"A recording must be a table of numbers (time, channels). Got {table.dtype} of shape {table.shape} as "
-                f"recording {i}; give a single channel the shape (time, 1)."
+                "A recording must be a table of numbers (time, channels)",
+                got=f"{table.dtype} of shape {table.shape} as recording {i}",
+                cure="give a single channel the shape (time, 1)",
             )
     if not parts:
         raise InputError(
-            "`data` must be a path, a table, an array (time, channels) or a list of such. Got "
-            f"{type(data).__name__}; pass one of these."
+            "`data` must be a path, a table, an array (time, channels) or a list of such",
+            got=f"{type(data).__name__}",
+            cure="pass one of these",
+            parameter="data",
         )
     return parts, ["the array"] if len(parts) == 1 else [f"recording {i}" for i in range(len(parts))]
 
@@ -367,7 +396,12 @@ def names_of(channels: str | Iterable[Any]) -> list[str]:
     """Names, given as one or several."""
     names = [channels] if isinstance(channels, str) else [str(name) for name in channels]
     if not names:
-        raise InputError("`channels` must name at least one channel. Got none; leave it out to use all of them.")
+        raise InputError(
+            f"{Parameter('channels')} must name at least one channel",
+            got="none",
+            cure="leave it out to use all of them",
+            parameter="channels",
+        )
     return names
 
 
@@ -376,7 +410,9 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
     for name in wanted:
         if name not in names:
             raise InputError(
-                f"Every channel must be a column of {source}. Got {name!r}; its columns are {', '.join(names)}."
+                f"Every channel must be a column of {source}",
+                got=f"{name!r}",
+                cure=f"its columns are {', '.join(names)}",
             )
         refuse_twice([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]
@@ -385,7 +421,9 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
 def refuse_twice(names: Sequence[str], source: str) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"Channels must have different names. Got {name!r} twice in {source}; rename one of them.")
+            raise InputError(
+                "Channels must have different names", got=f"{name!r} twice in {source}", cure="rename one of them"
+            )
 
 
 def default_names(count: int) -> list[str]:

@@ -12,7 +12,7 @@ from pellucid.report.numbers import MINUS, counted, number, percent
 from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
-from pellucid.series.explanation import Explanation
+from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.laws import spectral_radius
 from pellucid.trust import typical, unknown
 
@@ -30,8 +30,10 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
 
     Parameters
     ----------
-    summary : what `pellucid train series` wrote to summary.json.
-    path : of the HTML file.
+    summary : mapping of str to object
+        What `pellucid train series` wrote to summary.json.
+    path : str or Path
+        Of the HTML file.
     """
     require_kind(summary, "series")
     # Summaries begin with the most trustworthy, pages with the least.
@@ -41,7 +43,7 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     }
     given = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
     contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
-    explanations = [Explanation.from_dict(dict(item["explanation"])) for item in contents]
+    explanations = [ForecastExplanation.from_dict(dict(item["explanation"])) for item in contents]
     items = [
         {
             "rank": item.get("rank", "others"),
@@ -64,18 +66,22 @@ def write(summary: Mapping[str, Any], path: str | Path) -> Path:
     )
 
 
-def write_many(explanations: Mapping[str, Explanation], path: str | Path, *, title: str) -> int:
+def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path, *, title: str) -> int:
     """Write several explanations as one HTML file, those that are least close to their laws first.
 
     Parameters
     ----------
-    explanations : by what was explained: the name of a recording, and the row.
-    path : of the HTML file.
-    title : of the page.
+    explanations : mapping of str to ForecastExplanation
+        By what was explained: the name of a recording, and the row.
+    path : str or Path
+        Of the HTML file.
+    title : str
+        Of the page.
 
     Returns
     -------
-    How many there was no room for.
+    int
+        How many there was no room for.
     """
     far = {place: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
            for place, e in explanations.items()}  # fmt: skip
@@ -87,13 +93,15 @@ def write_many(explanations: Mapping[str, Explanation], path: str | Path, *, tit
     return len(explanations) - len(shown)
 
 
-def write_one(explanation: Explanation, path: str | Path, *, title: str | None = None) -> Path:
+def write_one(explanation: ForecastExplanation, path: str | Path, *, title: str | None = None) -> Path:
     """Write one explanation as an HTML file.
 
     Parameters
     ----------
-    path : of the HTML file.
-    title : what was explained; by default the channels.
+    path : str or Path
+        Of the HTML file.
+    title : str, optional
+        What was explained; by default the channels.
     """
     about = _about(explanation)
     return write_page(
@@ -107,24 +115,24 @@ def write_one(explanation: Explanation, path: str | Path, *, title: str | None =
     )
 
 
-def fragment(explanation: Explanation) -> Markup:
+def fragment(explanation: ForecastExplanation) -> Markup:
     """One explanation as a piece of HTML with its own styles and without scripts: for notebooks."""
     return render("forecast_fragment.html", e=_view(explanation))
 
 
-def _about(explanation: Explanation) -> str:
+def _about(explanation: ForecastExplanation) -> str:
     *names, last = explanation.channels
     text = f"{', '.join(names)} and {last}" if names else last
     along = explanation.along()
     return f"{counted(len(explanation), 'step')} of {text}" + (f", {along}" if along else "")
 
 
-def _shown(explanation: Explanation) -> range:
+def _shown(explanation: ForecastExplanation) -> range:
     """The channels that a page has room for."""
     return range(min(_CHANNELS, len(explanation.channels)))
 
 
-def _view(explanation: Explanation) -> dict[str, Any]:
+def _view(explanation: ForecastExplanation) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
     shown = _shown(explanation)
     actual = explanation.actual is not None
@@ -142,12 +150,12 @@ def _view(explanation: Explanation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _worth(explanation: Explanation) -> list[str]:
+def _worth(explanation: ForecastExplanation) -> list[str]:
     enough = None if explanation.overall is None else explanation.overall.enough()
     return [explanation.held_out(), *([enough] if enough else []), explanation.stability()]
 
 
-def _channel(explanation: Explanation, k: int) -> dict[str, Any]:
+def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     name, mean, witnessed = explanation.channels[k], explanation.mean[:, k], explanation.witnessed[:, k]
     before = explanation.context[-_BEFORE:, k]
     traces = [Trace("context", 1 - len(before), before.tolist())]
@@ -185,7 +193,7 @@ def _strongest(theta: np.ndarray) -> list[int]:
     return sorted(np.argsort(-strength, kind="stable")[:_ROWS].tolist())
 
 
-def _whole(explanation: Explanation, k: int) -> dict[str, Any] | None:
+def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
     """The law of the recording as a whole, and how it compares with the local ones."""
     law = explanation.overall
     if law is None:
@@ -197,7 +205,7 @@ def _whole(explanation: Explanation, k: int) -> dict[str, Any] | None:
     }
 
 
-def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
+def _laws(explanation: ForecastExplanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
     left = len(explanation.names) - len(rows)
@@ -214,7 +222,7 @@ def _laws(explanation: Explanation, k: int, parameters: np.ndarray | None = None
     return texts
 
 
-def _trust(explanation: Explanation) -> str:
+def _trust(explanation: ForecastExplanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
     text, rest = None, []
     if explanation.bound is not None:

@@ -30,13 +30,19 @@ def simulate_rig(
 
     Parameters
     ----------
-    rows : samples of each recording.
-    files : recordings; between them the rig has turned on for a random while, and wear has grown in proportion
-        to their number.
-    bearings : channels.
-    wear : size of the defect at the end, in the last recording; 0 is a sound bearing.
-    noise : of the sensors, in units of a channel's friction.
-    seed : same seed, same recordings.
+    rows : int
+        Samples of each recording.
+    files : int
+        Recordings; between them the rig has turned on for a random while, and wear has grown in proportion to their
+        number.
+    bearings : int
+        Channels.
+    wear : float
+        Size of the defect at the end, in the last recording; 0 is a sound bearing.
+    noise : float
+        Of the sensors, in units of a channel's friction.
+    seed : int
+        Same seed, same recordings.
     """
     from scipy.signal import lfilter
 

@@ -62,13 +62,20 @@ def train(
 
     Parameters
     ----------
-    model : GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
-    test : other recordings to test on; by default a tenth of the same ones.
-    kind : how these are divided, "random" or "time"; see `split`.
-    weights : try these, and keep the one that `runs.choose` finds on the validation pieces; by default the model's.
-    tolerance : of this choice.
-    level : the confidence of the bounds.
-    say : told what is going on.
+    model : Forecaster
+        GAME, untrained; DEEP has the same settings and no game. With `game=None` DEEP is trained alone.
+    test : Recordings, optional
+        Other recordings to test on; by default a tenth of the same ones.
+    kind : Kind
+        How these are divided, "random" or "time"; see `split`.
+    weights : sequence of float
+        Try these, and keep the one that `runs.choose` finds on the validation pieces; by default the model's.
+    tolerance : float
+        Of this choice.
+    level : float
+        The confidence of the bounds.
+    say : callable
+        Told what is going on.
     """
     folder, tolerance, level = Path(folder), runs.check_tolerance(tolerance), check_level(level)
     source.require_variation()

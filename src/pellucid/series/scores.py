@@ -14,7 +14,7 @@ from pellucid.series.network import Network
 from pellucid.series.witnessing import Witnessing
 
 
-class Scores(NamedTuple):
+class ForecastScores(NamedTuple):
     """How good and how transparent forecasts are: in the units of the data, and relative to what they are about.
 
     A predictor can come close to its witnesses by following a law, or by hardly moving at all. The relative
@@ -26,7 +26,7 @@ class Scores(NamedTuple):
     deviation: float
     """Root mean squared error between predictor and witness, each witness at its own center."""
     variation: float
-    """Mean total variation of the witnesses' parameters between consecutive positions; see `Explanation`."""
+    """Mean total variation of the witnesses' parameters between consecutive positions; see `ForecastExplanation`."""
     negative_log_likelihood: float
     """Mean over the horizon positions, each given all that really came before it."""
     relative_error: float
@@ -47,7 +47,7 @@ class Scores(NamedTuple):
 
 
 @torch.no_grad()
-def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], *, forced: bool) -> Scores:
+def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], *, forced: bool) -> ForecastScores:
     """Scores over sequences (B, context + horizon, c), given in standardized pieces."""
     scale = torch.from_numpy(witnessing.scaling.scale)
     horizon = witnessing.horizon
@@ -77,7 +77,7 @@ def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], 
         count += len(z)
     error, deviation, variation, likelihood, relative, spread, gap, moves, ahead = (totals / count).tolist()
     every = np.concatenate(radii)
-    return Scores(
+    return ForecastScores(
         error=error**0.5,
         deviation=deviation**0.5,
         variation=variation,

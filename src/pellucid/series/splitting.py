@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.recordings import Recordings
 
 Kind = Literal["random", "time"]
@@ -29,13 +29,21 @@ def split(
 
     Parameters
     ----------
-    length : context + horizon, the rows of a sequence.
-    test : other recordings to test on; by default a tenth of the same ones.
-    kind : "random" cuts out pieces of `length` rows; "time" takes the last tenth to test on and the tenth before it to
+    length : int
+        Context + horizon, the rows of a sequence.
+    test : Recordings, optional
+        Other recordings to test on; by default a tenth of the same ones.
+    kind : Kind
+        "random" cuts out pieces of `length` rows; "time" takes the last tenth to test on and the tenth before it to
         validate on: of each recording, or with ten files or more of the files in the order of their names.
     """
     if kind not in ("random", "time"):
-        raise InputError(f'`split` must be "random" or "time". Got {kind!r}; choose one of these.')
+        raise InputError(
+            f'{Parameter("split")} must be "random" or "time"',
+            got=f"{kind!r}",
+            cure="choose one of these",
+            parameter="split",
+        )
     rest, tested = source, test
     if kind == "time":
         whole = _by_files(source)
@@ -54,7 +62,8 @@ def described(source: Recordings, kind: Kind, other: bool) -> str:
 
     Parameters
     ----------
-    other : whether the test is on recordings of their own.
+    other : bool
+        Whether the test is on recordings of their own.
     """
     if kind == "random":
         return f"{'validation pieces' if other else 'validation and test pieces'} cut out at random"
@@ -92,8 +101,10 @@ def _last(source: Recordings, length: int, whole: bool) -> tuple[Recordings, Rec
                 end.append((i, cut, total))
     if not end or not rest:
         raise InputError(
-            f"A split in time needs at least two sequences of {length} rows in a recording. Got fewer in "
-            f"{source.sources[0]}; record more, choose a shorter context or horizon, or use `split='random'`."
+            f"A split in time needs at least two sequences of {length} rows in a recording",
+            got=f"fewer in {source.sources[0]}",
+            cure=f"record more, choose a shorter context or horizon, or use {Parameter('split', 'random')}",
+            parameter="split",
         )
     return source.cut(rest), source.cut(end)
 

@@ -30,6 +30,8 @@ _DAY = 86_400.0
 def is_stamp(cell: str) -> bool:
     """Whether a cell of text is a date, a time of day, or both.
 
+    Examples
+    --------
     >>> is_stamp("2024-05-01 12:30"), is_stamp("1.5.2024"), is_stamp("9:05:00.25"), is_stamp("left")
     (True, True, True, False)
     """

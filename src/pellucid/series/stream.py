@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series.recordings import Recordings, recordings
 
 Read: TypeAlias = Callable[[Path], Recordings]
@@ -28,17 +28,23 @@ def sources_of(data: Any, pattern: str = "*") -> list[Any]:
         files = [path for path in Path(data).glob(pattern) if path.is_file() and path.name[0] != "."]
         if not files:
             raise InputError(
-                f"The folder must hold files that match {pattern!r}. Got none in {data}; change `pattern`."
+                f"The folder must hold files that match {pattern!r}",
+                got=f"none in {data}",
+                cure=f"change {Parameter('pattern')}",
             )
         return sorted(files, key=lambda path: in_order(path.name))
     if isinstance(data, str | Path) and not Path(data).exists():
-        raise InputError(f"The data must be a file or a folder. Got {data}, which does not exist; correct the path.")
+        raise InputError(
+            "The data must be a file or a folder", got=f"{data}, which does not exist", cure="correct the path"
+        )
     return [Path(data)] if isinstance(data, str) else [data]
 
 
 def in_order(name: str) -> tuple[tuple[bool, int, str], ...]:
     """A key to sort names by: numbers in them count as numbers, so that stamps of time and counts are in their order.
 
+    Examples
+    --------
     >>> sorted(["run 10", "run 9", "2004.02.12", "2004.02.9"], key=in_order)
     ['2004.02.9', '2004.02.12', 'run 9', 'run 10']
     """
@@ -91,13 +97,17 @@ class Tally:
         rows, source = max(self.short, key=lambda pair: pair[0])
         if self.every is None:
             return InputError(
-                f"A recording must have at least context + horizon = {self.length} rows. Got {rows} in {source}, the "
-                "longest piece of what was cut at gaps and blanks; fill these with `fill='linear'`, or join what is on "
-                "either side of gaps with `gaps='ignore'`."
+                f"A recording must have at least context + horizon = {self.length} rows",
+                got=f"{rows} in {source}, the longest piece of what was cut at gaps and blanks",
+                cure=(
+                    f"fill these with {Parameter('fill', 'linear')}, or join what is on either side of "
+                    f"gaps with {Parameter('gaps', 'ignore')}"
+                ),
             )
         return InputError(
-            f"A recording must have at least the {self.every} rows of a piece. Got {rows} in {source}, the longest; "
-            "choose a smaller `every`."
+            f"A recording must have at least the {self.every} rows of a piece",
+            got=f"{rows} in {source}, the longest",
+            cure=f"choose a smaller {Parameter('every')}",
         )
 
 
@@ -111,17 +121,23 @@ def one_by_one(
 
     Parameters
     ----------
-    source : one of those that `sources_of` returns.
-    channels : by name, in the order of the model's.
-    read : how a file becomes recordings; by default as `series.read` does.
-    alone : whether it is the only source; one of several may be no recording at all.
+    source : object
+        One of those that `sources_of` returns.
+    channels : sequence of str
+        By name, in the order of the model's.
+    read : Read, optional
+        How a file becomes recordings; by default as `series.read` does.
+    alone : bool
+        Whether it is the only source; one of several may be no recording at all.
     """
     try:
         several = read(source) if read is not None and isinstance(source, Path) else recordings(source, channels)
     except InputError as error:
         if alone or not isinstance(source, Path):
             raise
-        raise InputError(f"{error} If {source.name} is no recording, leave it out with `pattern=`.") from None
+        raise InputError(
+            f"{error} If {source.name} is no recording, leave it out with {Parameter('pattern'):=}"
+        ) from None
     _check_units(several, tally)
     if not isinstance(source, Recordings):  # whoever read these has seen what was decided
         for sentence in several.decisions():
@@ -150,9 +166,12 @@ def _check_units(several: Recordings, tally: Tally) -> None:
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     if tally.every is not None:
         raise InputError(
-            f"Pieces of `every` rows must be of one machine. Got {len(names)} units in {file} ({listed}); write each "
-            "unit into a file of its own and follow these one by one, or leave `every` out if each unit is one "
-            "recording of the same machine."
+            f"Pieces of {Parameter('every')} rows must be of one machine",
+            got=f"{len(names)} units in {file} ({listed})",
+            cure=(
+                "write each unit into a file of its own and follow these one by one, or leave "
+                f"{Parameter('every')} out if each unit is one recording of the same machine"
+            ),
         )
     tally.note(
         f"{len(names)} units ({listed}), each taken for a recording of one machine, in this order; if they are "
@@ -178,6 +197,8 @@ def hours_of(names: Sequence[str]) -> list[float] | None:
     """Hours since the first recording, from stamps of time in the names (year, month, day, hour, minute, second); None
     if not all have one, or if they are not in order.
 
+    Examples
+    --------
     >>> hours_of(["2004.02.12.10.32.39", "2004.02.12.11.02.39", "20040213T103239.csv"])
     [0.0, 0.5, 24.0]
     """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.series._arrow import floats
 from pellucid.series.stamps import Stamps, stamps_of
 from pellucid.tables import number_of
@@ -90,10 +90,12 @@ class Table:
         cells = ["" if cell is None else str(cell) for cell in self.others[name].cells]
         row = next((i for i, cell in enumerate(cells) if cell and not is_number(cell)), 0)
         comma = re.fullmatch(r"-?\d+,\d+", cells[row])
-        cure = " Numbers with a decimal comma are read with `decimal=','`." if comma else ""
+        cure = f". Numbers with a decimal comma are read with {Parameter('decimal', ',')}" if comma else ""
         return InputError(
-            f"Every cell must be a number. Got {cells[row]!r} in {self.file}, column {name!r}, row {self.rows[row]}; "
-            f"correct it, or leave that column out with `drop=`.{cure}"
+            "Every cell must be a number",
+            got=f"{cells[row]!r} in {self.file}, column {name!r}, row {self.rows[row]}",
+            cure=f"correct it, or leave that column out with {Parameter('drop'):=}{cure}",
+            parameter="drop",
         )
 
 

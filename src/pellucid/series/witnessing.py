@@ -60,8 +60,10 @@ class Witnessing:
 
         Parameters
         ----------
-        mean : (B, horizon, c) the predictor's means, standardized.
-        seen : (B, t, c) the values up to the last position of the horizon, standardized.
+        mean : Tensor
+            (B, horizon, c) the predictor's means, standardized.
+        seen : Tensor
+            (B, t, c) the values up to the last position of the horizon, standardized.
         """
         units = self.units.to(mean)
         hoods = _windows(self.horizon, len(mean), self.radius).to(mean.device)

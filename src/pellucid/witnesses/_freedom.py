@@ -25,7 +25,8 @@ def freedom_left(x: Tensor, hoods: BaseNeighborhoods, penalty: Tensor | float, i
 
     Parameters
     ----------
-    penalty : of the square of each coefficient, (P,) or one for all.
+    penalty : Tensor or float
+        Of the square of each coefficient, (P,) or one for all.
     """
     sizes = hoods.sizes.cpu().numpy()
     p, free = x.shape[1], int(intercept)

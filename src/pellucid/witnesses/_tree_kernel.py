@@ -49,14 +49,21 @@ def grow(
 
     Parameters
     ----------
-    x : (N, P) features, C-contiguous, of dtype uint8, bool, float32 or float64; finite.
-    f : (N, K) predictions.
-    members : (M,) point indices of all neighborhoods, one after the other; no point twice in one.
-    offsets : (n + 1,) neighborhood i is members[offsets[i]:offsets[i + 1]]; none is empty.
-    depths : (n,) greatest depth of each tree, at least 1.
-    criterion : what a split minimises, summed over outputs: the squares about the mean, or the absolute
-        values about the median. Leaves hold the mean or the median.
-    threads : how many threads share the work; the result does not depend on it.
+    x : NDArray
+        (N, P) features, C-contiguous, of dtype uint8, bool, float32 or float64; finite.
+    f : NDArray
+        (N, K) predictions.
+    members : NDArray
+        (M,) point indices of all neighborhoods, one after the other; no point twice in one.
+    offsets : NDArray
+        (n + 1,) neighborhood i is members[offsets[i]:offsets[i + 1]]; none is empty.
+    depths : NDArray
+        (n,) greatest depth of each tree, at least 1.
+    criterion : {"squared", "absolute"}
+        What a split minimises, summed over outputs: the squares about the mean, or the absolute values about the
+        median. Leaves hold the mean or the median.
+    threads : int
+        How many threads share the work; the result does not depend on it.
     """
     x = _as_numbers(x)
     sizes = np.diff(offsets)

@@ -34,6 +34,8 @@ class WitnessFamily(ABC):
     the family that is closest to the predictor there. Nothing needs to be differentiable. A family of your
     own takes any fitting routine:
 
+    Examples
+    --------
     >>> import pellucid as pl
     >>> from sklearn.neighbors import KNeighborsRegressor
     >>> class NeighborFamily(pl.WitnessFamily):
@@ -49,9 +51,12 @@ class WitnessFamily(ABC):
 
         Parameters
         ----------
-        x : (N, P) features that the witnesses read.
-        f : (N, K) predictions to be witnessed, a constant: no gradient flows through a best response.
-        hoods : n neighborhoods over the N points.
+        x : Tensor
+            (N, P) features that the witnesses read.
+        f : Tensor
+            (N, K) predictions to be witnessed, a constant: no gradient flows through a best response.
+        hoods : BaseNeighborhoods
+            N neighborhoods over the N points.
         """
 
 
@@ -92,8 +97,11 @@ class Witness(ABC):
         points = _checks.table(x, "x")
         if points.shape[1] != len(self.feature_names):
             raise InputError(
-                f"The witness reads {len(self.feature_names)} features. Got {points.shape[1]} columns; pass the "
-                "same features that it was fitted on, in the same order, and a single point as `x[None]`."
+                f"The witness reads {len(self.feature_names)} features",
+                got=f"{points.shape[1]} columns",
+                cure=(
+                    "pass the same features that it was fitted on, in the same order, and a single point as `x[None]`"
+                ),
             )
         return self.predict(points)
 
@@ -167,8 +175,10 @@ class Witnesses(ABC):
         _checks.in_range(which, len(self), "witness", "neighborhoods")
         if x.shape != (len(which), self.x.shape[1]):
             raise InputError(
-                f"`x` must hold one point with {self.x.shape[1]} features for each of {len(which)} witnesses. "
-                f"Got shape {tuple(x.shape)}; pass the features that they were fitted on, in the same order."
+                f"`x` must hold one point with {self.x.shape[1]} features for each of {len(which)} witnesses",
+                got=f"shape {tuple(x.shape)}",
+                cure="pass the features that they were fitted on, in the same order",
+                parameter="x",
             )
         return which, x
 
@@ -205,8 +215,10 @@ class Witnesses(ABC):
 
         Parameters
         ----------
-        deviation : the measure d.
-        f : (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
+        deviation : Deviation
+            The measure d.
+        f : Tensor, optional
+            (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
         """
         values = self.f if f is None else f
         distances = measure(deviation, values.index_select(0, self.hoods.members), self.at_members())
@@ -218,7 +230,8 @@ class Witnesses(ABC):
 
         Parameters
         ----------
-        which : (L,) the neighborhoods that are asked about; by default all n.
+        which : Tensor, optional
+            (L,) the neighborhoods that are asked about; by default all n.
         """
         return torch.zeros(len(self) if which is None else len(which), dtype=torch.bool, device=self.hoods.device)
 

@@ -35,8 +35,10 @@ def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnes
         function = fit(features[own], values[own])
         if not callable(function):
             raise InputError(
-                "`fit` must return a function that predicts. Got "
-                f"{type(function).__name__}; return its method, as in `model.fit(x, f).predict`."
+                "`fit` must return a function that predicts",
+                got=f"{type(function).__name__}",
+                cure="return its method, as in `model.fit(x, f).predict`",
+                parameter="fit",
             )
         functions.append(function)
     return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=functions)
@@ -96,8 +98,8 @@ def _call(function: Predict, x: Tensor, outputs: int) -> Tensor:
         values = values[:, None]
     if values.shape != (len(x), outputs):
         raise InputError(
-            f"A witness must predict one row per point and one column per output, {(len(x), outputs)}. "
-            f"Got {tuple(values.shape)} from {function!r}."
+            f"A witness must predict one row per point and one column per output, {(len(x), outputs)}",
+            got=f"{tuple(values.shape)} from {function!r}",
         )
     _checks.finite(values, "the witness's prediction")
     return values
@@ -111,8 +113,10 @@ class BestOf(WitnessFamily):
 
     Parameters
     ----------
-    families : the families to choose from.
-    deviation : the measure of the choice; give it the game's own deviation.
+    families : object
+        The families to choose from.
+    deviation : Deviation
+        The measure of the choice; give it the game's own deviation.
     """
 
     def __init__(

@@ -35,14 +35,14 @@ def leave_one_out(
 
     Parameters
     ----------
-    x : array of shape (N, P)
-        Features that the witnesses read.
-    f : array of shape (N,) or (N, K)
-        Predictions.
+    x : object
+        Array of shape (N, P) Features that the witnesses read.
+    f : object
+        Array of shape (N,) or (N, K) Predictions.
     hoods : BaseNeighborhoods
-        Neighborhoods over the N points.
+        BaseNeighborhoods Neighborhoods over the N points.
     ridges : sequence of float
-        The R ridges, as in `LinearFamily`.
+        Sequence of float The R ridges, as in `LinearFamily`.
     intercept : bool
         Whether witnesses have an intercept, which is never penalised.
 
@@ -57,7 +57,9 @@ def leave_one_out(
     """
     x, f = _checks.points(x, f, hoods)
     if not len(ridges):
-        raise InputError("`ridges` must hold at least one ridge. Got none; 0 is least squares.")
+        raise InputError(
+            "`ridges` must hold at least one ridge", got="none", cure="0 is least squares", parameter="ridges"
+        )
     for ridge in ridges:
         _checks.at_least(ridge, 0, "ridges", "leave_one_out")
     features, values = (part.detach().double().cpu() for part in (x, f))

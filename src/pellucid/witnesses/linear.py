@@ -206,17 +206,22 @@ def lagged(series: Any, *, order: int) -> Tensor:
 
     Parameters
     ----------
-    series : (T, c), or (B, T, c) for B series of equal length.
-    order : the number K >= 1 of past values.
+    series : array_like
+        (T, c), or (B, T, c) for B series of equal length.
+    order : int
+        The number K >= 1 of past values.
 
     Returns
     -------
-    (T - order + 1, order * c), or (B, T - order + 1, order * c).
+    Tensor
+        (T - order + 1, order * c), or (B, T - order + 1, order * c).
     """
     values = _checks.tensor(series, "series")
     if values.ndim not in (2, 3):
         raise InputError(
-            f"`series` must have shape (time, channels) or (batch, time, channels). Got {tuple(values.shape)}."
+            "`series` must have shape (time, channels) or (batch, time, channels)",
+            got=f"{tuple(values.shape)}",
+            parameter="series",
         )
     length = values.shape[-2]
     order = _checks.whole(order, 1, "order", length)
@@ -226,6 +231,8 @@ def lagged(series: Any, *, order: int) -> Tensor:
 def lag_names(channels: Sequence[str], *, order: int) -> list[str]:
     """Names for the columns of `lagged`: each channel with how many steps ago it was.
 
+    Examples
+    --------
     >>> lag_names(["left", "right"], order=2)
     ['left[t]', 'right[t]', 'left[t-1]', 'right[t-1]']
     """

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
@@ -29,6 +29,8 @@ class effective_depth:  # noqa: N801 - used like a function: TreeFamily(depth=ef
     With delta = 0 it is the deepest tree that m > 2 members still hold to account (m > 2^depth); lower delta
     gives shallower trees.
 
+    Examples
+    --------
     >>> [effective_depth()(m) for m in (1, 2, 3, 4, 5, 59, 300)]
     [1, 1, 1, 1, 2, 5, 8]
     """
@@ -49,9 +51,11 @@ class TreeFamily(WitnessFamily):
 
     Parameters
     ----------
-    depth : an int >= 1, or a rule that gives the depth for m members, such as `effective_depth()`.
-    criterion : "squared" minimises sum_j |f_j - g(x_j)|^2, leaves predict the mean; "absolute" minimises
-        sum_j sum_k |f_jk - g(x_j)_k|, the total variation, leaves predict the median.
+    depth : int or DepthRule
+        An int >= 1, or a rule that gives the depth for m members, such as `effective_depth()`.
+    criterion : {"squared", "absolute"}
+        "squared" minimises sum_j |f_j - g(x_j)|^2, leaves predict the mean; "absolute" minimises sum_j sum_k |f_jk -
+        g(x_j)_k|, the total variation, leaves predict the median.
     """
 
     depth: int | DepthRule = effective_depth()
@@ -59,7 +63,11 @@ class TreeFamily(WitnessFamily):
 
     def __post_init__(self) -> None:
         if self.criterion not in ("squared", "absolute"):
-            raise InputError(f'`criterion` of TreeFamily must be "squared" or "absolute". Got {self.criterion!r}.')
+            raise InputError(
+                '`criterion` of TreeFamily must be "squared" or "absolute"',
+                got=f"{self.criterion!r}",
+                parameter="criterion",
+            )
         if not callable(self.depth):
             self._require_depth(self.depth)
 
@@ -73,8 +81,10 @@ class TreeFamily(WitnessFamily):
     def _require_depth(depth: Any) -> None:
         if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
             raise InputError(
-                "`depth` of TreeFamily must be a whole number >= 1, or a rule of m that gives one. "
-                f"Got {depth!r}; for a witness without splits use ConstantFamily()."
+                f"{Parameter('depth')} of TreeFamily must be a whole number >= 1, or a rule of m that gives one",
+                got=f"{depth!r}",
+                cure="for a witness without splits use ConstantFamily()",
+                parameter="depth",
             )
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> TreeWitnesses:
@@ -148,7 +158,7 @@ class TreeWitness(Witness):
         row, nodes = _checks.tensor(x, "x").flatten().tolist(), self.nodes
         if len(row) != len(self.feature_names):
             raise InputError(
-                f"A path is that of one point with {len(self.feature_names)} features. Got {len(row)} numbers."
+                f"A path is that of one point with {len(self.feature_names)} features", got=f"{len(row)} numbers"
             )
         path = [0]
         while (feature := nodes["feature"][path[-1]]) >= 0:

@@ -8,17 +8,17 @@ from rdkit import Chem
 
 from pellucid import InputError
 from pellucid.deviations import gaussian_kl
-from pellucid.molecules import Similar, nav17
+from pellucid.molecules import SimilarityRule, nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE, decompose
 from pellucid.molecules.vae.batches import encoded
-from pellucid.molecules.vae.fitting import Fitting
+from pellucid.molecules.vae.fitting import AutoencoderFit
 from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.trees import LARGEST
 
 SMILES = list(nav17().smiles[:120])
 SETTINGS = {
     "width": 16, "latent": 4, "epochs": 2, "batch_size": 32, "centers": 30, "pool": 80,
-    "similar": Similar(analogs=False), "share": 0.125, "members": 6,
+    "similar": SimilarityRule(analogs=False), "share": 0.125, "members": 6,
 }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def test_scores_are_in_the_order_of_what_was_given(model):
 
 def test_stereochemistry_changes_nothing():
     flat = ["CC(N)C(=O)O", "CC(N)C(=O)N", "CC(O)C(=O)O", "CC(N)CO", "CCC(N)C(=O)O", "CC(N)C(=O)OC"]
-    similar = Similar(analogs=False, threshold=0.3)
+    similar = SimilarityRule(analogs=False, threshold=0.3)
     small = JunctionTreeVAE(**SETTINGS | {"similar": similar}).fit(Corpus.of(flat), validation=0, progress=False)
     assert small.explain("C[C@H](N)C(=O)O").to_dict() == small.explain(flat[0]).to_dict()
     assert small.evaluate(["C[C@H](N)C(=O)O"]).deviation == pytest.approx(small.explain(flat[0]).divergence)
@@ -182,7 +182,9 @@ def test_labels_that_nothing_fits_have_no_children(smiles):
 
 
 def fitting(**settings):
-    return Fitting(JunctionTreeVAE(**SETTINGS | settings), Corpus.of(SMILES), np.arange(120), np.arange(0), False)
+    return AutoencoderFit(
+        JunctionTreeVAE(**SETTINGS | settings), Corpus.of(SMILES), np.arange(120), np.arange(0), False
+    )
 
 
 def test_the_encoder_pays_for_its_deviation():
@@ -248,7 +250,7 @@ def test_explanations_are_trees_over_substructures(model):
     ("settings", "message"),
     [
         ({"game": "uniform"}, '"symmetric", "asymmetric" or None'),
-        ({"similar": 0.6}, "must be a Similar"),
+        ({"similar": 0.6}, "must be a SimilarityRule"),
         ({"width": 0}, "width"),
         ({"warm": 1.5}, "must be a share of the training"),
         ({"weight": -1}, "weight"),

@@ -71,11 +71,15 @@ def find_ways(
 
     Parameters
     ----------
-    kinds, used, tally, marks : of the atoms that have grown: kind, sum of bond orders, clusters (see `_may_hang`),
-        and what tells the clusters apart that may still grow.
-    bonds, present : (atom, atom, order), and which of them have grown.
-    members : the atoms of the parent, in the order of its label.
-    truth : a way, or -1s.
+    kinds, used, tally, marks : object
+        Of the atoms that have grown: kind, sum of bond orders, clusters (see `_may_hang`), and what tells the clusters
+        apart that may still grow.
+    bonds, present : array_like
+        (atom, atom, order), and which of them have grown.
+    members : object
+        The atoms of the parent, in the order of its label.
+    truth : object
+        A way, or -1s.
     offsets, template_* : atoms of all labels; squares, adjacency: their bonds as square matrices.
     """
     size, begin = offsets[child_label + 1] - offsets[child_label], offsets[child_label]

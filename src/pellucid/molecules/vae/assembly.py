@@ -109,8 +109,9 @@ def reassemble(tree: JunctionTree, vocabulary: Vocabulary) -> str:
     """
     if (missing := vocabulary.missing(tree.labels)) is not None:
         raise InputError(
-            f"Every label of the tree must be in the vocabulary. Got {missing!r}, which is not; a vocabulary of these "
-            "labels alone is `Vocabulary(Counter(tree.labels))`."
+            "Every label of the tree must be in the vocabulary",
+            got=f"{missing!r}, which is not",
+            cure="a vocabulary of these labels alone is `Vocabulary(Counter(tree.labels))`",
         )
     growing: Growing | None = None
     for label, parent, atoms in zip(tree.labels, tree.parents, tree.clusters, strict=True):

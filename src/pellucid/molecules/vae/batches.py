@@ -225,8 +225,9 @@ def taught(packed: Packed, vocabulary: Vocabulary) -> Taught:
     )  # fmt: skip
     if wrong >= 0:
         raise InputError(
-            f"Every tree must be that of its molecule. Got another one for molecule {whole.owner[wrong]} of a batch; "
-            "build the corpus again."
+            "Every tree must be that of its molecule",
+            got=f"another one for molecule {whole.owner[wrong]} of a batch",
+            cure="build the corpus again",
         )
     step = np.repeat(np.arange(len(steps)), counts)
     return Taught(

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid._files import cache_folder
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import over_chunks
 from pellucid.molecules.table import Rejection, counted
 from pellucid.molecules.vae.packing import FORMAT, RAGGED, all_arrays, gather, key_of, pack, rows_of, write
@@ -89,7 +89,9 @@ class Corpus:
     def of(cls, smiles: Iterable[str], *, largest: int = LARGEST) -> Corpus:
         """The junction trees of a few molecules, in memory."""
         if isinstance(smiles, str):
-            raise InputError(f"Molecules must be a list of SMILES. Got the text {smiles!r}; put it into a list.")
+            raise InputError(
+                "Molecules must be a list of SMILES", got=f"the text {smiles!r}", cure="put it into a list"
+            )
         _checks.whole(largest, 1, "largest", LIMIT)
         arrays, content = gather([pack(list(enumerate(smiles, 1)), largest)])
         return cls(arrays=arrays, **content)
@@ -111,19 +113,22 @@ class Corpus:
 
         Parameters
         ----------
-        source : SMILES; or a text file of them, which may be gzipped: one on each line, or a CSV with a column of
-            SMILES.
-        folder : where the corpus goes; by default into the user's cache, where it is found again for the same
-            source.
-        largest : heavy atoms that a molecule may have.
-        limit : read so many rows only.
-        jobs : processes; by default one per core.
+        source : str, Path or iterable of str
+            SMILES; or a text file of them, which may be gzipped: one on each line, or a CSV with a column of SMILES.
+        folder : str or Path, optional
+            Where the corpus goes; by default into the user's cache, where it is found again for the same source.
+        largest : int
+            Heavy atoms that a molecule may have.
+        limit : int, optional
+            Read so many rows only.
+        jobs : int, optional
+            Processes; by default one per core.
         """
         _checks.whole(largest, 1, "largest", LIMIT)
         limit = None if limit is None else _checks.whole(limit, 1, "limit")
         jobs = None if jobs is None else _checks.whole(jobs, 1, "jobs")
         if not isinstance(source, str | Path | Iterable):
-            raise InputError(f"The source must be SMILES, or a file of them. Got {type(source).__name__}.")
+            raise InputError("The source must be SMILES, or a file of them", got=f"{type(source).__name__}")
         source = source if isinstance(source, str | Path) else list(source)
         key = key_of(source, largest, limit)
         home = cache_folder() / "molecules" / f"trees-{key}" if folder is None else Path(folder)
@@ -132,11 +137,18 @@ class Corpus:
             if found.key() == key:
                 return found
             raise InputError(
-                f"`folder` must be new, or hold the corpus of the same molecules. Got {home}, which holds others; "
-                "choose another place."
+                f"{Parameter('folder')} must be new, or hold the corpus of the same molecules",
+                got=f"{home}, which holds others",
+                cure="choose another place",
+                parameter="folder",
             )
         if home.is_file() or (home.is_dir() and any(home.iterdir())):
-            raise InputError(f"`folder` must be new or empty. Got {home}, which is not; choose another place.")
+            raise InputError(
+                f"{Parameter('folder')} must be new or empty",
+                got=f"{home}, which is not",
+                cure="choose another place",
+                parameter="folder",
+            )
         home.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-draft-", dir=home.parent))
         try:
@@ -190,7 +202,7 @@ class Corpus:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"A corpus must be a folder that `Corpus.build` wrote. Got {home}: {error}; build it again."
+                "A corpus must be a folder that `Corpus.build` wrote", got=f"{home}: {error}", cure="build it again"
             ) from None
 
     def key(self) -> str:
@@ -237,8 +249,9 @@ class Corpus:
         if len(labels) and labels.min() < 0:
             owner = np.searchsorted(node_offsets, np.argmin(labels), "right") - 1
             raise InputError(
-                f"Every cluster must be in the vocabulary. Got {self.smiles(int(places[owner]))!r} with "
-                f"{self.labels[numbers[np.argmin(labels)]]!r}; leave out what is not in `known(vocabulary)`."
+                "Every cluster must be in the vocabulary",
+                got=f"{self.smiles(int(places[owner]))!r} with {self.labels[numbers[np.argmin(labels)]]!r}",
+                cure="leave out what is not in `known(vocabulary)`",
             )
         return Packed(
             atoms=atoms,

@@ -40,19 +40,24 @@ class Batch(NamedTuple):
 
 
 @final
-class Fitting:
+class AutoencoderFit:
     """Batches and losses of one run.
 
     Parameters
     ----------
-    model : whose settings are used.
-    corpus, learned, watched : the molecules, and the places of those to learn from and to validate on.
+    model : JunctionTreeVAE
+        Whose settings are used.
+    corpus, learned, watched : Corpus or ndarray
+        The molecules, and the places of those to learn from and to validate on.
 
     Attributes
     ----------
-    vocabulary, network, pool, groups : what the model will have when it is trained.
-    readable : the neighborhoods in which the game is played; None without one.
-    batches, watching : what `training` needs.
+    vocabulary, network, pool, groups : object
+        What the model will have when it is trained.
+    readable : object
+        The neighborhoods in which the game is played; None without one.
+    batches, watching : object
+        What `training` needs.
     """
 
     def __init__(

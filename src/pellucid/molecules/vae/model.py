@@ -13,16 +13,16 @@ from torch import Tensor
 
 from pellucid import _checks, storage
 from pellucid.deviations import gaussian_kl
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.games import AsymmetricGame, Game, SymmetricGame
 from pellucid.molecules._inputs import some, whole_delta
-from pellucid.molecules.analogs import Groups
-from pellucid.molecules.explanation import Explanation, bit_names, explain
-from pellucid.molecules.neighborhoods import Similar, Surroundings
+from pellucid.molecules.analogs import RGroups
+from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.table import Rejection, counted
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.vae.corpus import Corpus
-from pellucid.molecules.vae.fitting import Fitting
+from pellucid.molecules.vae.fitting import AutoencoderFit
 from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, posteriors
 from pellucid.molecules.vae.networks import TreeAutoencoder
@@ -70,39 +70,62 @@ class JunctionTreeVAE:
 
     Parameters
     ----------
-    game : "symmetric", "asymmetric" or None.
-    weight : of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
-    delta : trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
-    similar : who is whose neighbor.
-    centers : molecules learned from, chosen at random, whose neighborhoods play.
-    pool : molecules learned from, chosen at random, among which neighbors are looked for.
-    share : neighborhoods that play in a step, per molecule in its batch.
-    members : of a neighborhood, chosen at random, take part in a step. Explanations and scores always use whole ones.
-    width : of all hidden layers; the paper's is 450.
-    latent : numbers that describe the tree, and as many that describe how it is assembled.
-    depth : rounds of message passing through the graph.
-    warm : the share of the training during which the weight of the KL term rises.
-    free : nats of KL that cost nothing in training; 0 trains for the bound itself. Bounds that are reported always
-        count all of it.
-    epochs, batch_size, learning_rate : of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
-    patience : stop after so many epochs without a better ELBO on the validation data.
-    seed : of initial weights, order of batches, noise, and all choices at random.
+    game : {"symmetric", "asymmetric"}, optional
+        "symmetric", "asymmetric" or None.
+    weight : float
+        Of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
+    delta : int
+        Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
+    similar : SimilarityRule
+        Who is whose neighbor.
+    centers : int
+        Molecules learned from, chosen at random, whose neighborhoods play.
+    pool : int
+        Molecules learned from, chosen at random, among which neighbors are looked for.
+    share : float
+        Neighborhoods that play in a step, per molecule in its batch.
+    members : int
+        Of a neighborhood, chosen at random, take part in a step. Explanations and scores always use whole ones.
+    width : int
+        Of all hidden layers; the paper's is 450.
+    latent : int
+        Numbers that describe the tree, and as many that describe how it is assembled.
+    depth : int
+        Rounds of message passing through the graph.
+    warm : float
+        The share of the training during which the weight of the KL term rises.
+    free : float
+        Nats of KL that cost nothing in training; 0 trains for the bound itself. Bounds that are reported always count
+        all of it.
+    epochs, batch_size, learning_rate : int or float
+        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+    patience : int
+        Stop after so many epochs without a better ELBO on the validation data.
+    seed : int
+        Of initial weights, order of batches, noise, and all choices at random.
 
     Attributes
     ----------
-    vocabulary_ : the labels of clusters that it knows.
-    pool_, groups_ : where neighbors come from.
-    network_ : encoder and decoder.
-    history_ : one record of losses per epoch.
-    calibration_ : how far trees can be trusted, learned from molecules held out; see `calibrate`.
-    rejected_ : rows that were left out, with the reason; of many the first thousand.
-    left_out_ : how many were left out, by reason.
+    vocabulary_ : Vocabulary
+        The labels of clusters that it knows.
+    pool_, groups_ : tuple of str or RGroups
+        Where neighbors come from.
+    network_ : TreeAutoencoder
+        Encoder and decoder.
+    history_ : list of dict of str to float
+        One record of losses per epoch.
+    calibration_ : Calibration, optional
+        How far trees can be trusted, learned from molecules held out; see `calibrate`.
+    rejected_ : tuple of Rejection
+        Rows that were left out, with the reason; of many the first thousand.
+    left_out_ : dict of str to int
+        How many were left out, by reason.
     """
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
     weight: float = 0.1
     delta: int = 0
-    similar: Similar = field(default_factory=lambda: Similar(groups_per_kind=8, most=100))
+    similar: SimilarityRule = field(default_factory=lambda: SimilarityRule(groups_per_kind=8, most=100))
     centers: int = 10_000
     pool: int = 100_000
     share: float = 0.0625
@@ -120,7 +143,7 @@ class JunctionTreeVAE:
 
     vocabulary_: Vocabulary = field(init=False, repr=False)
     pool_: tuple[str, ...] = field(init=False, repr=False)
-    groups_: Groups = field(init=False, repr=False)
+    groups_: RGroups = field(init=False, repr=False)
     network_: TreeAutoencoder = field(init=False, repr=False)
     history_: list[dict[str, float]] = field(init=False, repr=False)
     rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
@@ -129,9 +152,15 @@ class JunctionTreeVAE:
 
     def __post_init__(self) -> None:
         if self.game not in (None, "symmetric", "asymmetric"):
-            raise InputError(f'`game` of JunctionTreeVAE must be "symmetric", "asymmetric" or None. Got {self.game!r}.')
-        if not isinstance(self.similar, Similar):
-            raise InputError(f"`similar` of JunctionTreeVAE must be a Similar. Got {self.similar!r}.")
+            raise InputError(
+                f'{Parameter("game", of="JunctionTreeVAE")} must be "symmetric", "asymmetric" or None',
+                got=f"{self.game!r}",
+                parameter="game",
+            )
+        if not isinstance(self.similar, SimilarityRule):
+            raise InputError(
+                "`similar` of JunctionTreeVAE must be a SimilarityRule", got=f"{self.similar!r}", parameter="similar"
+            )
         for name in ("centers", "pool", "width", "latent", "depth", "epochs", "batch_size", "patience"):
             setattr(self, name, _checks.whole(getattr(self, name), 1, name))
         self.members = _checks.whole(self.members, 3, "members")
@@ -139,7 +168,9 @@ class JunctionTreeVAE:
         for name, low in (("weight", 0), ("share", 1e-9), ("warm", 0), ("free", 0), ("learning_rate", 1e-9)):
             setattr(self, name, _checks.at_least(getattr(self, name), low, name, "JunctionTreeVAE"))
         if self.warm > 1:
-            raise InputError(f"`warm` of JunctionTreeVAE must be a share of the training. Got {self.warm!r}.")
+            raise InputError(
+                "`warm` of JunctionTreeVAE must be a share of the training", got=f"{self.warm!r}", parameter="warm"
+            )
         self.delta = whole_delta(self.delta)
 
     # -- training ----------------------------------------------------------------------------------------------
@@ -159,16 +190,22 @@ class JunctionTreeVAE:
 
         Parameters
         ----------
-        source : SMILES, or a text file of them, or what `Corpus.build` made of either.
-        validation : the share of the molecules to hold out, at random, for early stopping; 0 trains all epochs on
-            everything.
-        on_error : "skip" leaves out molecules that cannot be used, counts them in `left_out_` and lists the first
-            thousand in `rejected_`; "raise" refuses them.
-        folder : where checkpoints go, about one a minute; None keeps none.
-        resume : go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the
-            same model as an uninterrupted one.
-        progress : show progress bars.
-        device : "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        source : Corpus, str, Path or iterable of str
+            SMILES, or a text file of them, or what `Corpus.build` made of either.
+        validation : float
+            The share of the molecules to hold out, at random, for early stopping; 0 trains all epochs on everything.
+        on_error : {"raise", "skip"}
+            "skip" leaves out molecules that cannot be used, counts them in `left_out_` and lists the first thousand in
+            `rejected_`; "raise" refuses them.
+        folder : str or Path, optional
+            Where checkpoints go, about one a minute; None keeps none.
+        resume : bool
+            Go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the same model
+            as an uninterrupted one.
+        progress : bool
+            Show progress bars.
+        device : str
+            "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
         from pellucid import training
 
@@ -178,11 +215,13 @@ class JunctionTreeVAE:
         total = sum(corpus.reasons.values())
         if total and (on_error == "raise" or not len(corpus)):
             raise InputError(
-                f"Every row must be a molecule with a junction tree. Got {listed(corpus.rejected, total)}. Mend or "
-                'remove these rows; `on_error="skip"` goes on without them, if there are others.'
+                "Every row must be a molecule with a junction tree",
+                got=f"{listed(corpus.rejected, total)}. Mend or remove these rows",
+                cure=f"{Parameter('on_error', 'skip')} goes on without them, if there are others",
+                parameter="on_error",
             )
         learned, watched = self._split(len(corpus), validation)
-        setting = Fitting(self, corpus, learned, watched, progress)
+        setting = AutoencoderFit(self, corpus, learned, watched, progress)
         self.history_ = training.train(
             setting.network,
             setting.loss,
@@ -206,12 +245,18 @@ class JunctionTreeVAE:
 
     def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
-            raise InputError(f"`validation` must be a share in [0, 1). Got {validation!r}; try 0.01.")
+            raise InputError(
+                f"{Parameter('validation')} must be a share in [0, 1)",
+                got=f"{validation!r}",
+                cure="try 0.01",
+                parameter="validation",
+            )
         held = max(round(validation * count), 1) if validation else 0
         if held >= count:
             raise InputError(
-                f"There must be molecules left to learn from. Got {counted(count, 'molecule')} that can be used, of "
-                f"which {held} would be held out; give more."
+                "There must be molecules left to learn from",
+                got=f"{counted(count, 'molecule')} that can be used, of which {held} would be held out",
+                cure="give more",
             )
         order = np.random.default_rng(self.seed).permutation(count)
         return np.sort(order[held:]), np.sort(order[:held])
@@ -239,8 +284,9 @@ class JunctionTreeVAE:
 
         Parameters
         ----------
-        on_error : "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives
-            them NaN, and lists them in `rejected`.
+        on_error : {"raise", "skip"}
+            "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives them NaN,
+            and lists them in `rejected`.
         """
         given = self._read(smiles, on_error)
         result = np.full((given.total, 4 * self.latent), np.nan, dtype=np.float32)
@@ -254,8 +300,9 @@ class JunctionTreeVAE:
         points = _checks.tensor(z.detach() if isinstance(z, Tensor) else z, "z").float()
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
             raise InputError(
-                f"Points must be finite, (N, {2 * self.latent}). Got {tuple(points.shape)}"
-                f"{'' if points.isfinite().all() else ' with NaN or infinity'}; a single one is `z[None]`."
+                f"Points must be finite, (N, {2 * self.latent})",
+                got=f"{tuple(points.shape)}{'' if points.isfinite().all() else ' with NaN or infinity'}",
+                cure="a single one is `z[None]`",
             )
         source = None if seed is None else _source(seed)
         return [text for part in points.split(PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
@@ -269,7 +316,8 @@ class JunctionTreeVAE:
 
         Parameters
         ----------
-        greedy : take what is most likely at every step, rather than a draw.
+        greedy : bool
+            Take what is most likely at every step, rather than a draw.
         """
         _checks.fitted(self)
         # One source of random numbers for points and decisions, which must not depend on each other.
@@ -305,7 +353,7 @@ class JunctionTreeVAE:
 
     # -- witnesses -----------------------------------------------------------------------------------------------
 
-    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> Surroundings:
+    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: similar ones among those of the pool, and analogs."""
         given = self._read(smiles, "raise")
         # Without stereochemistry, which the encoder does not see.
@@ -327,7 +375,7 @@ class JunctionTreeVAE:
         found = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
         return found.named(bit_names(self.similar.fingerprints.size), self.names)
 
-    def readable(self, around: Surroundings, *, progress: bool = False) -> Readable:
+    def readable(self, around: MoleculeNeighborhoods, *, progress: bool = False) -> Readable:
         """Neighborhoods with the members that the encoder can read."""
         return Readable.of(around, self.vocabulary_, self.similar.fingerprints, progress=progress)
 
@@ -337,16 +385,18 @@ class JunctionTreeVAE:
         parts = [f"{part} {i + 1}" for part in ("tree", "graph") for i in range(self.latent)]
         return [f"{kind} of {part}" for kind in ("mean", "log-variance") for part in parts]
 
-    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> Explanation:
+    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
         """The latent representation of one molecule, and the tree of substructures that the encoder follows there.
 
         Parameters
         ----------
-        delta : another size of tree than the one that was trained for; there is no bound for it.
-        level : the confidence of the bound.
+        delta : int, optional
+            Another size of tree than the one that was trained for; there is no bound for it.
+        level : float
+            The confidence of the bound.
         """
         if not isinstance(smiles, str):
-            raise InputError(f"One molecule is explained at a time. Got {type(smiles).__name__}; use a loop.")
+            raise InputError("One molecule is explained at a time", got=f"{type(smiles).__name__}", cure="use a loop")
         self._read(smiles, "raise")
         around = self.surroundings(smiles)
         readable = self.readable(around)
@@ -376,7 +426,8 @@ class JunctionTreeVAE:
 
         Parameters
         ----------
-        draws : of each posterior.
+        draws : int
+            Of each posterior.
         """
         given = self._read(smiles, "skip")
         texts = [given.corpus.smiles(int(i)) for i in given.known]
@@ -427,8 +478,8 @@ class JunctionTreeVAE:
         """Read what `save` wrote. Nothing in the folder can run code."""
         content, weights = storage.load(Path(folder), "junction_tree_vae", ("network",))
         with storage.as_saved(Path(folder)):
-            model = cls(**content["settings"] | {"similar": Similar.from_dict(content["settings"]["similar"])})
-            model.groups_ = Groups.from_lists(content["groups"], int(content["largest_group"]))
+            model = cls(**content["settings"] | {"similar": SimilarityRule.from_dict(content["settings"]["similar"])})
+            model.groups_ = RGroups.from_lists(content["groups"], int(content["largest_group"]))
             model.pool_ = tuple(content["pool"])
             model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
             model.left_out_ = content["left_out"]

@@ -63,10 +63,14 @@ class TreeAutoencoder(nn.Module):
 
     Parameters
     ----------
-    vocabulary : the labels that it knows.
-    width : of all hidden layers.
-    latent : numbers L that describe the tree, and as many that describe how it is assembled.
-    depth : rounds of message passing through the graph.
+    vocabulary : Vocabulary
+        The labels that it knows.
+    width : int
+        Of all hidden layers.
+    latent : int
+        Numbers L that describe the tree, and as many that describe how it is assembled.
+    depth : int
+        Rounds of message passing through the graph.
     """
 
     fits: Tensor

@@ -157,8 +157,9 @@ def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
     path = Path(path)
     if not path.is_file():
         raise InputError(
-            f"The source must be a list of SMILES, or the path of a file of them. Got {str(path)!r}, which is no file; "
-            "correct the path, or put a single SMILES into a list."
+            "The source must be a list of SMILES, or the path of a file of them",
+            got=f"{str(path)!r}, which is no file",
+            cure="correct the path, or put a single SMILES into a list",
         )
     if compressed and path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
@@ -175,7 +176,7 @@ def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
             yield from _lines(line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
     except (EOFError, OSError, csv.Error) as error:
         raise InputError(
-            f"The source must be a text file, and a gzipped one if it is called .gz. Got {source}: {error}."
+            "The source must be a text file, and a gzipped one if it is called .gz", got=f"{source}: {error}"
         ) from None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
-from pellucid.molecules.neighborhoods import Surroundings
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.vae.corpus import Corpus, Packed
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.neighborhoods import Neighborhoods
@@ -36,7 +36,9 @@ class Readable:
     points: tuple[str, ...]
 
     @classmethod
-    def of(cls, around: Surroundings, vocabulary: Vocabulary, morgan: Morgan, *, progress: bool = False) -> Readable:
+    def of(
+        cls, around: MoleculeNeighborhoods, vocabulary: Vocabulary, morgan: Morgan, *, progress: bool = False
+    ) -> Readable:
         """Leave out what has no junction tree, or one with labels that are not known."""
         many = len(around.points) >= _FEW
         corpus = Corpus.build(around.points, progress=progress) if many else Corpus.of(around.points)
@@ -71,9 +73,9 @@ class Readable:
         """The junction trees of some of the points."""
         return self.corpus.packed(self.index[points], self.vocabulary)
 
-    def surroundings(self, around: Surroundings) -> Surroundings:
+    def surroundings(self, around: MoleculeNeighborhoods) -> MoleculeNeighborhoods:
         """What these neighborhoods were made of, without the members that are gone."""
-        return Surroundings(
+        return MoleculeNeighborhoods(
             points=self.points,
             hoods=self.hoods,
             similarity=around.similarity[self.kept],

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules.table import Rejection, counted
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.vocabulary import Vocabulary
@@ -38,7 +38,8 @@ def read(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]
 
     Parameters
     ----------
-    on_error : "raise" refuses molecules that cannot be read, "skip" tells them; there must be one that can.
+    on_error : {"raise", "skip"}
+        "raise" refuses molecules that cannot be read, "skip" tells them; there must be one that can.
     """
     require_on_error(on_error)
     corpus = smiles if isinstance(smiles, Corpus) else Corpus.of(texts_of(smiles))
@@ -52,11 +53,12 @@ def read(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]
     left_out = len(corpus) - len(known) + sum(corpus.reasons.values())
     if rejected and (on_error == "raise" or not len(known)):
         raise InputError(
-            f"Every molecule must have a junction tree of known labels. Got {listed(rejected, len(rejected))}. Leave "
-            "these out; `encode` and `evaluate` can go on without them."
+            "Every molecule must have a junction tree of known labels",
+            got=f"{listed(rejected, len(rejected))}. Leave these out",
+            cure="`encode` and `evaluate` can go on without them",
         )
     if not len(known):
-        raise InputError("There must be at least one molecule. Got none; give some SMILES.")
+        raise InputError("There must be at least one molecule", got="none", cure="give some SMILES")
     if isinstance(smiles, Corpus):
         return Given(corpus, known, known, len(corpus), tuple(rejected), left_out)
     return Given(corpus, known, numbers[known] - 1, len(corpus) + len(corpus.rejected), tuple(rejected), left_out)
@@ -68,15 +70,21 @@ def texts_of(smiles: Any) -> list[str]:
         return [smiles]
     if isinstance(smiles, Path | bytes) or not isinstance(smiles, Iterable):
         raise InputError(
-            f"Molecules must be SMILES, or what `Corpus.build` made of a file. Got {type(smiles).__name__}; give a "
-            "list of texts."
+            "Molecules must be SMILES, or what `Corpus.build` made of a file",
+            got=f"{type(smiles).__name__}",
+            cure="give a list of texts",
         )
     return list(smiles)
 
 
 def require_on_error(on_error: Any) -> None:
     if on_error not in ("raise", "skip"):
-        raise InputError(f'`on_error` must be "raise" or "skip". Got {on_error!r}; choose one of these.')
+        raise InputError(
+            f'{Parameter("on_error")} must be "raise" or "skip"',
+            got=f"{on_error!r}",
+            cure="choose one of these",
+            parameter="on_error",
+        )
 
 
 def listed(rejected: Sequence[Rejection], total: int) -> str:

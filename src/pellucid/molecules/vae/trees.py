@@ -44,6 +44,8 @@ class JunctionTree:
 
     Prints as the tree that it is:
 
+    Examples
+    --------
     >>> print(decompose("Cc1ccccc1O"))
     Cc1ccccc1O
       CC  (atoms 0 1)
@@ -89,15 +91,17 @@ def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
 
     Parameters
     ----------
-    smiles : of one molecule.
-    largest : heavy atoms that it may have.
+    smiles : str
+        Of one molecule.
+    largest : int
+        Heavy atoms that it may have.
     """
     _checks.whole(largest, 1, "largest", LIMIT)
     try:
         return tree_of(smiles, largest)
     except Unusable as reason:
         raise InputError(
-            f"A molecule must be one that can be rebuilt from its junction tree. Got {smiles!r}: {reason}."
+            "A molecule must be one that can be rebuilt from its junction tree", got=f"{smiles!r}: {reason}"
         ) from None
 
 
@@ -157,7 +161,7 @@ def template(label: str) -> Template:
     """The atoms and bonds of a label."""
     molecule = Chem.MolFromSmiles(label, sanitize=False)
     if molecule is None or not molecule.GetNumAtoms():
-        raise InputError(f"A label must be the SMILES of a cluster. Got {label!r}.")
+        raise InputError("A label must be the SMILES of a cluster", got=f"{label!r}")
     return Template(
         tuple(kind_of(a) for a in molecule.GetAtoms()),
         tuple(

@@ -43,7 +43,7 @@ class Vocabulary:
     def __post_init__(self) -> None:
         ordered = sorted(self.counts, key=lambda label: (-self.counts[label], label))
         if not ordered:
-            raise InputError("A vocabulary must have labels. Got none; build it from molecules.")
+            raise InputError("A vocabulary must have labels", got="none", cure="build it from molecules")
         object.__setattr__(self, "labels", tuple(ordered))
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class Vocabulary:
                 template(label)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"A vocabulary must be a text with a label, a tab and a number on each line. Got {path}: {error}."
+                "A vocabulary must be a text with a label, a tab and a number on each line", got=f"{path}: {error}"
             ) from None
         return vocabulary
 
