@@ -3,103 +3,313 @@
     run/summary.json    what was found, in plain numbers; the report is made of it alone
     run/report.html
     run/deep, run/game  the models
+    run/reading.json    how the files were read
     run/checkpoints     what an interrupted run goes on from
 
-The domains say how a model is trained and measured; see `pellucid.molecules.runs` and `pellucid.series.runs`.
+What is learned from is a domain, see `pellucid.domains`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
+from pellucid import summaries
+from pellucid.domains import Data, Domain, Measured, Model, Plan, Shown, Source, Speak
 from pellucid.errors import InputError, Parameter
-from pellucid.trust import Calibration, HeldOut, typical
+from pellucid.options import changed
+from pellucid.summaries import HELD_OUT, DataSummary, Example, ModelSummary, RunSummary, Trial, TrustSummary
+from pellucid.trust import LEVEL, check_level, typical
+from pellucid.verdicts import unexplained, verdict
+from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
 
-SUMMARY, REPORT, CHECKPOINTS = "summary.json", "report.html", "checkpoints"
-TOLERANCE = 0.02
-PARTS = ("train", "validation", "test")
+REPORT, CHECKPOINTS, READING = "report.html", "checkpoints", "reading.json"
 _PACKAGES = ("torch", "numpy", "lightning", "rdkit")
 # Explanations at either end that a summary marks, and all that it holds.
-_ENDS = 6
-_SHOWN = 40
-# What a summary tells of rows that were left out.
-_LEFT_OUT = 200
+_ENDS, _SHOWN = 6, 40
+# Rejected rows that a summary lists.
+_REJECTED = 200
 
 
-Model = TypeVar("Model", bound=Any)
+def train(
+    domain: Domain[Data, Model],
+    source: Source[Data],
+    settings: Any,
+    folder: str | Path,
+    *,
+    title: str,
+    weight: float | None = None,
+    tune_weight: bool = False,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    resume: bool = False,
+    progress: bool = True,
+    say: Speak = lambda _: None,
+) -> RunSummary:
+    """Train DEEP and GAME, calibrate them on validation data, test both on other data, and write everything down.
+
+    Parameters
+    ----------
+    domain : Domain
+        What is learned from.
+    source : Source
+        The data, and where they come from.
+    settings : Settings
+        Of the domain.
+    folder : str or Path
+        The folder of the run.
+    title : str
+        Title of the report.
+    weight : float, optional
+        Weight of the game; by default what suits the data.
+    tune_weight : bool
+        Try several weights, and keep the most transparent model whose validation loss is within the tolerance.
+    tolerance : float
+        The share of DEEP's validation loss that the game may cost.
+    level : float
+        The confidence of the bounds.
+    resume : bool
+        Go on from an interrupted run in the folder, to the same result.
+    progress : bool
+        Show progress bars.
+    say : callable
+        Takes sentences on what is going on.
+    """
+    folder, tolerance, level = Path(folder), check_tolerance(tolerance), check_level(level)
+    plan = domain.plan(source, settings, weight=weight)
+    for sentence in _described(domain, plan):
+        say(sentence)
+    open_folder(folder, resume=resume)
+    usual = plan.model.weight
+    weights = [round(usual * multiple, 6) for multiple in MULTIPLES] if tune_weight else [usual]
+    pair = _side_by_side(domain, plan, settings, folder, weights, tolerance, progress, say)
+    say(f"measuring on the test {domain.counted}")
+    summary = _summary(domain, plan, pair, title, tolerance, level, progress)
+    summaries.write(folder, summary)
+    if source.reading is not None:
+        (folder / READING).write_text(json.dumps(asdict(source.reading)) + "\n", encoding="utf-8")
+    domain.write_report(summary, folder / REPORT)
+    return summary
 
 
-class Trial(NamedTuple):
-    """A model that was tried, as the validation data see it."""
+def _described(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str]:
+    """What will be done, a sentence each."""
+    uses = {"train": "learn from", "validation": "validate on", "test": "test on"}
+    sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
+    model = plan.model
+    training = (
+        f"training: {model.epochs} epoch{'' if model.epochs == 1 else 's'} at most, width {model.width}, batch size "
+        f"{model.batch_size}, learning rate {model.learning_rate:g}"
+    )
+    split = [f"split: {plan.split_about}"] if plan.split_about else []
+    return [*plan.notes, f"{domain.counted}: {sizes}", training, *split, *plan.choices, *plan.remarks]
 
-    weight: float | None
-    """Of the game; None is DEEP."""
-    loss: float
-    deviation: float
+
+class Pair(NamedTuple, Generic[Model]):
+    """DEEP and GAME of one run."""
+
+    models: dict[str, Model]
+    """"DEEP", and "GAME" if there is one."""
+    trials: list[Trial]
+    """What was tried to choose the weight; nothing if it was set."""
+    training: dict[str, dict[str, Any]]
+    """Of each model its weight, epochs and seconds; these are None after an interruption."""
+
+    @property
+    def main(self) -> Model:
+        """The model that is explained: GAME, or DEEP if it is alone."""
+        return next(reversed(self.models.values()))
 
 
-def choose(trials: Sequence[Trial], tolerance: float) -> Trial:
-    """The most transparent model whose validation loss is at most (1 + tolerance) times DEEP's.
+def _side_by_side(
+    domain: Domain[Data, Model],
+    plan: Plan[Data, Model],
+    settings: Any,
+    folder: Path,
+    weights: Sequence[float],
+    tolerance: float,
+    progress: bool,
+    say: Speak,
+) -> Pair[Model]:
+    """Train DEEP, and GAME with the only or the best weight; save both."""
+    games = [] if plan.model.game is None else list(dict.fromkeys(weights))
+    models: dict[float | None, Model] = {}
+    seconds: dict[float | None, float | None] = {}
+    for number, weight in enumerate([None, *games], 1):
+        model = replace(plan.model, game=None) if weight is None else replace(plan.model, weight=weight)
+        say(f"{number} of {1 + len(games)}: {_named(model)}")
+        place = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
+        begun = (place / "identity.json").exists()
+        start = time.monotonic()
+        models[weight] = domain.fit(model, plan, settings, folder=place, resume=begun, progress=progress)
+        seconds[weight] = None if begun else round(time.monotonic() - start, 1)
+    trials = []
+    if len(games) > 1:
+        trials = [Trial(weight, *domain.validate(model, plan.parts.validation)) for weight, model in models.items()]
+    costs = trade_off(trials, tolerance, loss=plan.loss, deviation=plan.deviation)
+    best = costs.chosen if costs else games[0] if games else None
+    names = {"DEEP": None, "GAME": best} if games else {"DEEP": None}
+    for name, weight in names.items():
+        models[weight].save(folder / name.lower())
+    return Pair(
+        {name: models[weight] for name, weight in names.items()},
+        trials,
+        {
+            name: {"weight": weight, "epochs": len(models[weight].history_), "seconds": seconds[weight]}
+            for name, weight in names.items()
+        },
+    )
 
-    DEEP itself is never chosen: where no game is good enough, it is the one with the smallest loss.
+
+def _named(model: Any) -> str:
+    """Which model this is, in words."""
+    if model.game is None:
+        return "DEEP, no game"
+    strength = f"margin {model.margin:g}" if model.game == "uniform" else f"weight {model.weight:g}"
+    return f"GAME, {model.game}, {strength}"
+
+
+def _summary(
+    domain: Domain[Data, Model],
+    plan: Plan[Data, Model],
+    pair: Pair[Model],
+    title: str,
+    tolerance: float,
+    level: float,
+    progress: bool,
+) -> RunSummary:
+    """What the test data say."""
+    from pellucid import __version__
+
+    test = plan.parts.test
+    measured = {name: domain.measure(model, test, progress=progress) for name, model in pair.models.items()}
+    first = next(iter(measured.values()))
+    models = {name: ModelSummary(scores=scores(found), **pair.training[name]) for name, found in measured.items()}
+    shown = domain.examples(pair.main, test, level=level, progress=progress)
+    sentences = [
+        *plan.remarks,
+        *domain.remarks(pair.models, plan),
+        *unexplained(models, domain.unexplained, domain.cure),
+        *verdict(models, tested=first.tested, transparency=domain.transparency),
+    ]
+    return RunSummary(
+        kind=domain.name,
+        title=title,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        pellucid=__version__,
+        versions=_versions(),
+        seed=pair.main.seed,
+        data=DataSummary(
+            source=title,
+            description=plan.description,
+            parts=dict(plan.sizes),
+            split=plan.split,
+            split_about=plan.split_about,
+            test_digest=plan.digest,
+            decisions=plan.decisions,
+            rejected=plan.rejected[:_REJECTED],
+            rejected_count=len(plan.rejected),
+        ),
+        settings=pair.main.settings(),
+        choices=plan.choices,
+        outputs=plan.outputs,
+        measures=tuple(domain.measures(test)),
+        models=models,
+        verdict=tuple(sentences),
+        deviations={name: tuple(found.deviations.tolist()) for name, found in measured.items()},
+        deviation_unit=first.deviation_unit,
+        trust=_trust(measured, level),
+        explanations=_ranked(shown),
+        trade_off=trade_off(pair.trials, tolerance, loss=plan.loss, deviation=plan.deviation),
+        baseline=domain.baseline(plan),
+    )
+
+
+def scores(measured: Measured) -> dict[str, Any]:
+    """The scores of a model, with the held-out variance explained."""
+    return {**measured.scores, HELD_OUT: mean_of(measured.held_out.explained())}
+
+
+def mean_of(values: np.ndarray) -> float | None:
+    """The mean of the numbers that are finite, if any are."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None
+
+
+def plain(values: np.ndarray) -> tuple[float | None, ...]:
+    """Numbers ready for JSON: None where one is not known."""
+    return tuple(float(value) if np.isfinite(value) else None for value in values)
+
+
+def _trust(measured: Mapping[str, Measured], level: float) -> TrustSummary:
+    """Coverage on test neighborhoods and median bounds of each model, in the units of the data."""
+    bound, coverage, calibrated = {}, {}, []
+    for name, found in measured.items():
+        if found.calibration is not None:
+            bounds = found.calibration.bound(found.held_out.deviations, level) * found.units
+            bound[name] = plain(typical(bounds[found.held_out.telling]))
+            coverage[name] = plain(found.calibration.coverage(found.held_out, level))
+            calibrated.append(len(found.calibration))
+    return TrustSummary(
+        level=level,
+        calibrated=min(calibrated, default=0),
+        tested=min(len(found.held_out.gaps) for found in measured.values()),
+        coverage=coverage,
+        bound=bound,
+    )
+
+
+def _ranked(shown: Sequence[Shown]) -> tuple[Example, ...]:
+    """Explanations for the report, the most trustworthy first."""
+    return tuple(
+        Example(
+            rank=rank,  # type: ignore[arg-type]
+            place=shown[k].label,
+            measured=None if shown[k].measured is None else tuple(shown[k].measured or ()),
+            explanation=shown[k].explanation.to_dict(),
+        )
+        for k, rank in extremes([each.deviation for each in shown])
+    )
+
+
+def extremes(
+    deviations: Sequence[float] | np.ndarray, *, shown: int = _SHOWN, ends: int = _ENDS
+) -> list[tuple[int, str]]:
+    """The indices of what a report shows, most trustworthy first: both ends, and others evenly between them.
 
     Examples
     --------
-    >>> trials = [Trial(None, 1.0, 0.5), Trial(0.1, 0.99, 0.4), Trial(1.0, 1.01, 0.2), Trial(10.0, 1.5, 0.1)]
-    >>> choose(trials, 0.02).weight
-    1.0
+    >>> [index for index, rank in extremes([0.3, 0.1, 0.2])], [rank for _, rank in extremes([0.3, 0.1, 0.2])]
+    ([1, 2, 0], ['most', 'others', 'least'])
     """
-    limit = within(trials, tolerance)
-    games = [trial for trial in trials if trial.weight is not None]
-    good = [trial for trial in games if trial.loss <= limit]
-    if good:
-        return min(good, key=lambda trial: (trial.deviation, trial.weight))
-    return min(games, key=lambda trial: trial.loss)
+    order = np.argsort(np.asarray(deviations), kind="stable")
+    chosen = np.unique(np.round(np.linspace(0, len(order) - 1, min(shown, len(order)))).astype(int))
+    ends = min(ends, len(chosen) // 2)
+    ranks = ["most"] * ends + ["others"] * (len(chosen) - 2 * ends) + ["least"] * ends
+    return [(int(order[index]), rank) for index, rank in zip(chosen, ranks, strict=True)]
 
 
-def within(trials: Sequence[Trial], tolerance: float) -> float:
-    """The largest validation loss that a game may have."""
-    (deep,) = (trial for trial in trials if trial.weight is None)
-    return deep.loss * (1 + tolerance)
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
 
 
-def check_tolerance(tolerance: Any) -> float:
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 10:
-        raise InputError(
-            "The tolerance must be a share of DEEP's validation loss, 0 or more",
-            got=f"{tolerance!r}",
-            cure=f"try {TOLERANCE}",
-        )
-    return float(tolerance)
-
-
-def parts_of(count: int, seed: int, shares: Sequence[float] = (0.8, 0.1, 0.1)) -> dict[str, np.ndarray]:
-    """Places of what is learned from, chosen and calibrated on, and tested on: at random, in these shares."""
-    order = np.random.default_rng(seed).permutation(count)
-    ends = np.round(np.cumsum(shares[:2]) * count).astype(int)
-    parts = dict(zip(PARTS, np.split(order, ends), strict=True))
-    small = [name for name, places in parts.items() if not len(places)]
-    if small:
-        raise InputError(
-            "There must be something to learn from, to validate on and to test on",
-            got=f"{count} in all, none of which is left for {small[0]}",
-            cure="give more",
-        )
-    return parts
+# -- folders ------------------------------------------------------------------------------------------------------
 
 
 def open_folder(folder: Path, *, resume: bool) -> None:
@@ -111,118 +321,42 @@ def open_folder(folder: Path, *, resume: bool) -> None:
 def require_place(folder: Path, *, resume: bool) -> None:
     """Refuse a folder that holds another run, or, if it is to go on, none."""
     if folder.is_file():
-        raise InputError("A run is a folder", got=f"{folder}, which is a file", cure="choose another place with -o")
+        raise InputError(
+            "A run is a folder",
+            got=f"{folder}, which is a file",
+            cure=f"choose another folder with {Parameter('out')}",
+            parameter="out",
+        )
     begun = any((folder / CHECKPOINTS).glob("*/identity.json"))
-    if not resume and (begun or (folder / SUMMARY).exists()):
+    if not resume and (begun or (folder / summaries.FILE).exists()):
         raise InputError(
             "The folder of a new run must hold no other run",
             got=f"{folder}",
-            cure="go on from it with --resume, or choose another place with -o",
+            cure=f"go on from it with {Parameter('resume', True)}, or choose another folder with {Parameter('out')}",
+            parameter="resume",
         )
     if resume and not begun:
         raise InputError(
-            "There must be an interrupted run to go on from", got=f"none in {folder}", cure="start it without --resume"
+            "There must be an interrupted run to go on from",
+            got=f"none in {folder}",
+            cure=f"start it without {Parameter('resume', True)}",
+            parameter="resume",
         )
 
 
-class SideBySide(NamedTuple, Generic[Model]):
-    """DEEP and GAME of one run."""
-
-    models: dict[str, Model]
-    """"DEEP", and "GAME" if there is one."""
-    trials: list[Trial]
-    """What was tried to find the weight; nothing if it was given."""
-    notes: dict[str, dict[str, Any]]
-    """Of each model its weight, epochs and seconds; these are None after an interruption."""
-
-    @property
-    def shown(self) -> Model:
-        """The model that is explained: GAME, or DEEP if it is alone."""
-        return next(reversed(self.models.values()))
-
-
-def side_by_side(
-    model: Model,
-    folder: Path,
-    *,
-    fit: Callable[[Model, Path, bool], Model],
-    seen: Callable[[Model], tuple[float, float]],
-    weights: Sequence[float],
-    tolerance: float,
-    say: Callable[[str], None],
-) -> SideBySide[Model]:
-    """Train DEEP, and GAME with the weight given or with the best of several; save both.
-
-    Parameters
-    ----------
-    fit : callable
-        Train a model with its checkpoints in a folder, going on from there if so told.
-    seen : callable
-        Validation loss and deviation of a trained model.
-    """
-    games = [] if model.game is None else list(dict.fromkeys(weights)) or [model.weight]
-    models: dict[float | None, Model] = {}
-    seconds: dict[float | None, float | None] = {}
-    for number, weight in enumerate([None, *games], 1):
-        say(f"{number} of {1 + len(games)}: {described(model, weight)}")
-        place = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
-        begun = (place / "identity.json").exists()
-        own = replace(model, game=None) if weight is None else replace(model, weight=weight)
-        start = time.monotonic()
-        models[weight] = fit(own, place, begun)
-        seconds[weight] = None if begun else round(time.monotonic() - start, 1)
-    trials = [Trial(weight, *seen(own)) for weight, own in models.items()] if len(games) > 1 else []
-    best = choose(trials, tolerance).weight if trials else games[0] if games else None
-    names = {"DEEP": None, "GAME": best} if games else {"DEEP": None}
-    for name, weight in names.items():
-        models[weight].save(folder / name.lower())
-    return SideBySide(
-        {name: models[weight] for name, weight in names.items()},
-        trials,
-        {
-            name: {"weight": weight, "epochs": len(models[weight].history_), "seconds": seconds[weight]}
-            for name, weight in names.items()
-        },
-    )
-
-
-def described(model: Any, weight: float | None) -> str:
-    """Which model this is, in words."""
-    if weight is None:
-        return "DEEP, no game"
-    return f"GAME, {model.game}, " + (f"margin {model.margin:g}" if model.game == "uniform" else f"weight {weight:g}")
-
-
-def extremes(
-    deviations: Sequence[float] | np.ndarray, *, shown: int = _SHOWN, ends: int = _ENDS
-) -> list[tuple[int, str]]:
-    """The places of what a report shows, most trustworthy first: both ends, and others evenly between them.
-
-    Examples
-    --------
-    >>> [place for place, rank in extremes([0.3, 0.1, 0.2])], [rank for _, rank in extremes([0.3, 0.1, 0.2])]
-    ([1, 2, 0], ['most', 'others', 'least'])
-    """
-    order = np.argsort(np.asarray(deviations), kind="stable")
-    chosen = np.unique(np.round(np.linspace(0, len(order) - 1, min(shown, len(order)))).astype(int))
-    ends = min(ends, len(chosen) // 2)
-    ranks = ["most"] * ends + ["others"] * (len(chosen) - 2 * ends) + ["least"] * ends
-    return [(int(order[place]), rank) for place, rank in zip(chosen, ranks, strict=True)]
-
-
-def summary_of(kind: str, title: str, *, seed: int, **found: Any) -> dict[str, Any]:
-    """What every summary begins with, and what was found."""
-    from pellucid import __version__
-
-    versions = {"python": platform.python_version()}
-    for name in _PACKAGES:
+def reading_of(domain: Domain[Any, Any], folder: Path, values: Mapping[str, Any]) -> Any:
+    """How the files of a run, or of a model of one, were read, unless other values are set."""
+    path = next((p / READING for p in (folder, folder.resolve().parent) if (p / READING).is_file()), None)
+    reading = domain.Reading()
+    if path is not None:
         try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"kind": kind, "title": title, "made": made, "pellucid": __version__, "versions": versions, "seed": seed,
-            **found}  # fmt: skip
+            content = json.loads(path.read_text(encoding="utf-8"))
+            reading = domain.Reading(**{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()})
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path} must be as it was written", got=f"something else: {error}", cure="delete it"
+            ) from None
+    return replace(reading, **changed(reading, values))
 
 
 def digest(items: Iterable[bytes]) -> str:
@@ -233,201 +367,11 @@ def digest(items: Iterable[bytes]) -> str:
     >>> digest([b"CCO 1", b"CCN 2"]) == digest([b"CCN 2", b"CCO 1"]) != digest([b"CCN 2"])
     True
     """
-    own = sorted(hashlib.sha256(item).digest() for item in items)
-    return hashlib.sha256(b"".join(own)).hexdigest()
+    digests = sorted(hashlib.sha256(item).digest() for item in items)
+    return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
-def same_test(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool | None:
-    """Whether two summaries are of runs that were tested on the same data; None where earlier versions wrote one."""
-    digests = [summary["data"].get("test_digest") for summary in (first, second)]
+def same_test(first: RunSummary, second: RunSummary) -> bool | None:
+    """Whether two runs were tested on the same data; None where an earlier version wrote one."""
+    digests = [summary.data.test_digest for summary in (first, second)]
     return None if None in digests else digests[0] == digests[1]
-
-
-def plain(values: np.ndarray) -> list[float | None]:
-    """Numbers ready for JSON: None for what is not known."""
-    return [float(value) if np.isfinite(value) else None for value in values]
-
-
-def measure(key: str, title: str, better: str, about: str) -> dict[str, str]:
-    """A row of the table of measures: which score it is, what it is called, which is better, what it says."""
-    return {"key": key, "title": title, "better": better, "about": about}
-
-
-def mean_of(values: np.ndarray) -> float | None:
-    """Of what is known."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
-
-
-def trust(
-    calibrations: Mapping[str, Calibration],
-    fresh: Mapping[str, HeldOut],
-    units: Mapping[str, np.ndarray],
-    level: float,
-) -> dict[str, Any]:
-    """Coverage on test neighborhoods and median bounds of each model, in the units of the data."""
-    bounds = {}
-    for name, calibration in calibrations.items():
-        found = calibration.bound(fresh[name].deviations, level) * units[name]
-        bounds[name] = plain(typical(found[fresh[name].telling]))
-    return {
-        "level": level,
-        "calibrated": min(len(calibration) for calibration in calibrations.values()),
-        "tested": min(len(held.gaps) for held in fresh.values()),
-        "coverage": {name: plain(known.coverage(fresh[name], level)) for name, known in calibrations.items()},
-        "bound": bounds,
-    }
-
-
-def left_out(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Rows that were left out, as a summary tells them."""
-    return {"left_out": [list(row) for row in rows[:_LEFT_OUT]], "left_out_count": len(rows)}
-
-
-def trade_off(trials: Sequence[Trial], tolerance: float, loss: str, deviation: str) -> dict[str, Any] | None:
-    """The weights that were tried, if there were several, ready for JSON and for a curve."""
-    if not trials:
-        return None
-    return {
-        "trials": [trial._asdict() for trial in trials],
-        "tolerance": tolerance,
-        "chosen": choose(trials, tolerance).weight,
-        "loss": loss,
-        "deviation": deviation,
-    }
-
-
-# A test of fewer says little; a relative error above this is hardly better than the mean, and one below that clearly.
-_FEW_TESTS = 30
-_HARDLY, _CLEARLY = 0.98, 0.9
-
-
-def verdict(models: Mapping[str, Any], *, tested: int, deviation: str, more: Sequence[str] = ()) -> list[str]:
-    """What somebody should know before reading the numbers, a sentence each.
-
-    Parameters
-    ----------
-    models : mapping of str to object
-        With their scores; `relative_error` is divided by that of always predicting the mean, and so is
-        `relative_error_one_step` of forecasts.
-    tested : int
-        The number of test items.
-    deviation : str
-        The measure of transparency.
-    more : sequence of str
-        What else is known.
-    """
-    found = list(more)
-    shown = models["GAME" if "GAME" in models else "DEEP"]["scores"]
-    relative, ahead = shown.get("relative_error"), shown.get("relative_error_one_step")
-    hardly = relative is not None and not relative < _HARDLY
-    if hardly and ahead is not None and ahead < _CLEARLY:
-        found.append(
-            f"Over the whole horizon next to nothing can be forecast (relative error {relative:.3g}; always "
-            f"forecasting the mean has 1). One step ahead it can (relative error {ahead:.3g}): choose a "
-            "shorter horizon."
-        )
-    elif hardly:
-        found.append(
-            f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): what its "
-            "explanations say is next to nothing. Train longer, with another learning rate, or on more data."
-        )
-    if "GAME" in models:
-        deep, game = (models[name]["scores"].get(deviation) for name in ("DEEP", "GAME"))
-        if deep is not None and game is not None and not game < deep:
-            found.append(
-                "GAME is no more transparent than DEEP here: raise --weight, or let --weight auto look for another."
-            )
-    if tested < _FEW_TESTS:
-        found.append(f"The test is small ({tested}): differences between the models may be chance.")
-    return found
-
-
-NEAR_ZERO = 0.05
-"""A held-out variance explained below this is as good as none."""
-
-
-def unexplained(
-    models: Mapping[str, Any],
-    nothing: str = "its witnesses explain nothing at points they were not fitted to",
-    cure: str = "try larger neighborhoods, simpler witnesses or a larger weight",
-) -> list[str]:
-    """A sentence for each model, with its scores, whose witnesses say nothing where they were not fitted."""
-    shares = {name: model["scores"].get("explained_left_out") for name, model in models.items()}
-    return [
-        f"{name}: {nothing} (held-out variance explained {share:.2g}), however small the deviation. Do not read them "
-        f"as what the network does; {cure}."
-        for name, share in shares.items()
-        if share is not None and share < NEAR_ZERO
-    ]
-
-
-def _clean(content: Any) -> Any:
-    """Ready for JSON, which knows neither NaN nor infinity."""
-    if isinstance(content, Mapping):
-        return {name: _clean(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_clean(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-def write_summary(folder: Path, summary: Mapping[str, Any], report: Callable[[Mapping[str, Any], Path], Any]) -> None:
-    """Write the summary, whole or not at all, and its report."""
-    draft = folder / f"{SUMMARY}.draft"
-    draft.write_text(json.dumps(_clean(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(draft, folder / SUMMARY)
-    report(read_summary(folder), folder / REPORT)
-
-
-def read_summary(folder: str | Path) -> dict[str, Any]:
-    """What a run found."""
-    path = Path(folder) / SUMMARY
-    if not path.is_file():
-        raise InputError(
-            f"A finished run is a folder with {SUMMARY}",
-            got=f"{folder}, which has none",
-            cure=("pass the folder that `pellucid train` wrote, or let an interrupted run go on with --resume"),
-        )
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        summary["kind"], summary["models"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} must be as it was written", got=f"something else: {error}", cure="run again"
-        ) from None
-    return dict(summary)
-
-
-def load(folder: str | Path, which: str | None = None) -> Any:
-    """The model of a run, or one that `save` wrote: a `PropertyModel`, a `Forecaster` or a `JunctionTreeVAE`.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Of a run, or of a model.
-    which : str, optional
-        Of a run, "game" or "deep"; by default GAME if there is one.
-    """
-    if which not in (None, "game", "deep"):
-        raise InputError(f'{Parameter("which")} must be "game" or "deep"', got=f"{which!r}", parameter="which")
-    folder = Path(folder)
-    inside = [folder / name for name in ([which] if which else ["game", "deep"])]
-    for place in [folder, *inside]:
-        for name, (module, kind) in _KINDS.items():
-            if (place / f"{name}.json").is_file():
-                return getattr(import_module(module), kind).load(place)
-    raise InputError(
-        "A model is a folder that `pellucid train` or `save` wrote",
-        got=(
-            f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}"
-        ),
-        cure="correct the path",
-    )
-
-
-# The file of each kind of model, and its class.
-_KINDS = {
-    "property_model": ("pellucid.molecules", "PropertyModel"),
-    "forecaster": ("pellucid.series", "Forecaster"),
-    "junction_tree_vae": ("pellucid.molecules.vae", "JunctionTreeVAE"),
-}

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
 """Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
@@ -36,6 +36,8 @@ class Table(NamedTuple):
     """The number of each row in the file, where the line of names usually is row 1."""
     comma: bool
     """Whether numbers may have a decimal comma."""
+    source: str
+    """The name of the file, for messages."""
 
     def column(self, name: str) -> list[str]:
         """The cells of one column."""
@@ -43,13 +45,15 @@ class Table(NamedTuple):
         return [row[place] for row in self.rows]
 
 
-def read_table(path: str | Path) -> Table:
-    """The cells of a text file with a line of names.
+def read_table(path: str | Path | Table) -> Table:
+    """The cells of a text file with a line of names; a table that was read before is given back.
 
     Cells are separated by commas, semicolons (then numbers may have a decimal comma) or tabs, whichever the line of
     names has most. Blank lines do not count as rows, but keep their numbers. A file that ends in .smi has no line of
     names: each line is a SMILES, a blank or tab, and a name, in columns called "smiles" and "name".
     """
+    if isinstance(path, Table):
+        return path
     if not isinstance(path, str | Path):
         raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="give its path")
     path = Path(path)
@@ -93,7 +97,9 @@ def read_table(path: str | Path) -> Table:
                 got=f"{len(row)} in row {number}",
                 cure="mend it, and put texts that contain the separator in quotes",
             )
-    return Table(header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";")
+    return Table(
+        header, [row for _, row in counted[1:]], [number for number, _ in counted[1:]], separator == ";", path.name
+    )
 
 
 def _smi(text: str, source: str) -> Table:
@@ -102,7 +108,7 @@ def _smi(text: str, source: str) -> Table:
         lines = lines[1:]
     if not lines:
         raise InputError(f"{source} must hold a SMILES on each line", got="none", cure="is it the right file?")
-    return Table(["smiles", "name"], [list(cells) for _, cells in lines], [i for i, _ in lines], False)
+    return Table(["smiles", "name"], [list(cells) for _, cells in lines], [i for i, _ in lines], False, source)
 
 
 def smi_line(line: str) -> tuple[str, str]:
@@ -147,16 +153,13 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
     )
 
 
-def row_names(table: Table, column: str | None, source: str) -> dict[int, str]:
-    """What rows are called, by their numbers: in the column given, or in one whose name says so; or nothing."""
+def row_names(table: Table, column: str | None = None) -> list[str]:
+    """What each row is called, "" where it has no name: in the column given, or in one whose name says so."""
     if column is not None:
-        require_column(column, table.header, source, "`names=`")
-    usual = (title for title in table.header if plain(title) in _ROW_NAMES)
-    found = column if column is not None else next(usual, None)
-    if found is None:
-        return {}
-    cells = (cell.strip() for cell in table.column(found))
-    return {number: cell for number, cell in zip(table.numbers, cells, strict=True) if cell}
+        require_column(column, table.header, table.source, f"{Parameter('names'):=}")
+    else:
+        column = next((title for title in table.header if plain(title) in _ROW_NAMES), None)
+    return [""] * len(table.rows) if column is None else [cell.strip() for cell in table.column(column)]
 
 
 def value_of(cell: str, comma: bool) -> float | None:

@@ -3,7 +3,7 @@ import pytest
 
 from pellucid import InputError
 from pellucid.molecules import nav17, read
-from pellucid.tables import read_table, row_names
+from pellucid.tables import read_table
 
 NAN = np.nan
 
@@ -72,6 +72,20 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
 def test_bad_tables_are_refused(tmp_path, text, options, message):
     with pytest.raises(InputError, match=message):
         read(write(tmp_path / "a.csv", text), **options)
+
+
+def test_molecules_have_the_names_of_all_their_rows(tmp_path):
+    path = write(
+        tmp_path / "a.csv", "cas,smiles,Compound Name,y\n7,OCC,ethanol,1\n8,CCN,,1\n9,CCO,spirit,1\n9,CCO,spirit,1\n"
+    )
+    table = read(path, targets="y")
+    assert table.labels() == ["ethanol, spirit (row 2, 4, 5)", "row 3"]
+    assert table.select([1, 0]).names == ("", "ethanol, spirit")
+    assert read(path, targets="y", names="cas").labels() == ["7, 9 (row 2, 4, 5)", "8 (row 3)"]
+    assert read(read_table(path), targets="y").labels() == table.labels()  # parsed before
+    with pytest.raises(InputError, match="`names=` must be a column of a.csv. Got 'CAS'; did you mean 'cas'"):
+        read(path, names="CAS")
+    assert read(write(tmp_path / "b.csv", "smiles\nCCO\n")).labels() == ["row 2"]
 
 
 def test_missing_files_are_refused(tmp_path):
@@ -154,8 +168,8 @@ def test_lines_of_smiles_and_names_are_read(tmp_path, head):
     assert table.targets == ()
     first = 2 if head else 1
     assert table.rows == ((first,), (first + 2,), (first + 3,))
-    known = read_table(tmp_path / "a.smi")
-    assert row_names(known, None, "a.smi") == {first: "ethanol", first + 2: "the benzene ring"}
+    assert table.names == ("ethanol", "the benzene ring", "")
+    assert table.labels() == [f"ethanol (row {first})", f"the benzene ring (row {first + 2})", f"row {first + 3}"]
     with pytest.raises(InputError, match="must hold a SMILES on each line"):
         read(write(tmp_path / "b.smi", "smiles\n"))
 

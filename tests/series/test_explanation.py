@@ -38,7 +38,7 @@ def test_deviation_and_variation(explanation):
 def test_it_prints_as_a_table(explanation):
     assert str(explanation) == dedent(
         """\
-        Channel 'left' and the law that it follows; `table(name)` shows the other channels:
+        Channel 'left' and the law that it follows; `target` shows the other channels:
         step  forecast  one-step sd  witness  offset  left[t]  $<b>right$[t]  left[t-1]  $<b>right$[t-1]
            1         1          0.5        1     0.5        1              0      -0.25                0
            2         3          0.2      3.3     0.5     0.75            0.1      -0.25                0
@@ -53,7 +53,7 @@ def test_it_prints_as_a_table(explanation):
 def test_the_weaker_parameters_are_left_out_of_wide_tables(explanation):
     lines = explanation.table(columns=3).splitlines()
     assert lines[0].split()[5:] == ["offset", "left[t]", "left[t-1]"]
-    assert lines[-1] == "... and 2 weaker parameters; `table(columns=None)` shows all"
+    assert lines[-1] == "... and 2 weaker parameters; `columns=None` shows all"
 
 
 def test_standardized_parameters_are_those_of_standardized_values(explanation):
@@ -171,3 +171,13 @@ def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
     assert odd.axes[2].get_title("left").startswith(r"\$two\$:")
     with pytest.raises(InputError, match="at least one explanation"):
         plot_explanations({})
+
+
+def test_the_text_of_a_channel_begins_with_what_the_steps_are_predicted_from(explanation):
+    known = replace(explanation, forced=False)
+    first, second, *_ = known.text("$<b>right$").splitlines()
+    assert first == "each step from the forecast so far"
+    assert second == "Channel '$<b>right$' and the law that it follows:"
+    assert known.table(1) in known.text(1)
+    assert known.text(1) == known.text("$<b>right$")
+    assert explanation.text().startswith("Channel 'left'")  # nothing is said of what is not known

@@ -112,7 +112,8 @@ def _molecules(what: str, column: str | None, names: str | None) -> dict[str, st
     from pellucid.molecules import read
     from pellucid.tables import read_table, row_names
 
-    called = row_names(read_table(what), names, Path(what).name)
+    cells = read_table(what)
+    called = {row: name for row, name in zip(cells.numbers, row_names(cells, names), strict=True) if name}
     table = read(what, smiles=column, targets=[], on_error="skip")
     for row in table.rejected:
         warn(f"row {row.row} is left out: {row.reason}.")

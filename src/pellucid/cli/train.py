@@ -152,7 +152,7 @@ def molecules(
             got=f"{data.name}, which holds SMILES and names",
             cure='give a CSV file with a line of names, such as "smiles,name,pIC50"',
         )
-    called = row_names(cells, names, data.name)
+    called = dict(zip(cells.numbers, row_names(cells, names), strict=True))
     asked = names_in(targets, cells.header)
     table = files.read(data, smiles=smiles, targets=asked, on_error="skip" if skip_bad_rows else "raise")
     say(f"{data.name}: {as_typed(table.summary())}")

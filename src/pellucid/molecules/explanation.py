@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +13,7 @@ from torch import Tensor
 
 from pellucid.builders import from_lists
 from pellucid.errors import InputError, Parameter
+from pellucid.explanations import Explanation
 from pellucid.metrics import local_generalized_auc
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
@@ -63,7 +61,7 @@ class Change(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MoleculeExplanation:
+class MoleculeExplanation(Explanation):
     """The prediction of one molecule and its witness; K targets, values in the units of the data. Prints as text."""
 
     smiles: str
@@ -131,12 +129,6 @@ class MoleculeExplanation:
         return sorted(result, key=lambda change: (-change.member.similarity, change.member.smiles))
 
     # -- text ------------------------------------------------------------------------------------------------------
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, target: str | int | None = None) -> str:
         """What is known, in words: of one target, or of those that differ most between the leaves."""
@@ -254,13 +246,11 @@ class MoleculeExplanation:
             for member in self.members
         ]
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write `table` as a CSV file."""
-        rows = self.table()
-        with Path(path).open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    def rows(self) -> Iterator[list[Any]]:
+        """The neighborhood as in `table`: the names of the columns, then a row for each member."""
+        table = self.table()
+        yield list(table[0])
+        yield from (list(row.values()) for row in table)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
@@ -287,8 +277,8 @@ class MoleculeExplanation:
         }  # fmt: skip
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> MoleculeExplanation:
-        """What `to_dict` gave."""
+    def from_dict(cls, content: Mapping[str, Any]) -> MoleculeExplanation:
+        """The explanation that `to_dict` was called on, also after a way through JSON."""
         targets, rows = tuple(content["targets"]), content["members"]
         nodes = {name: np.array(values) for name, values in content["tree"].items()}
         structures = [Substructure(**{**item, "others": tuple(item["others"])}) for item in content["substructures"]]
@@ -328,10 +318,6 @@ class MoleculeExplanation:
             bound=None if content.get("bound") is None else np.array(content["bound"], dtype=np.float64),
             calibrated=content.get("calibrated", 0),
         )
-
-    def to_json(self, path: str | Path) -> None:
-        """Write `to_dict` as a JSON file."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: tree, pictures, what would change it, neighbors.
@@ -373,11 +359,6 @@ class MoleculeExplanation:
         if self.bound is None or not np.isfinite(self.bound[k]):
             return title
         return f"{title}; nearby within {self.bound[k]:.{digits}f} of each other ({percent(self.level)} confidence)"
-
-    def _repr_svg_(self) -> str:
-        stream = io.StringIO()
-        self.plot().savefig(stream, format="svg", bbox_inches="tight")
-        return stream.getvalue()
 
 
 def _number(values: np.ndarray | None, k: int) -> float | None:

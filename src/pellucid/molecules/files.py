@@ -15,14 +15,25 @@ from pellucid import datasets
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
 from pellucid.molecules.table import Molecules, collect, prepare
-from pellucid.tables import ID_NAMES, LARGEST, SMILES_NAMES, plain, read_table, require_column, value_of
+from pellucid.tables import (
+    ID_NAMES,
+    LARGEST,
+    SMILES_NAMES,
+    Table,
+    plain,
+    read_table,
+    require_column,
+    row_names,
+    value_of,
+)
 
 
 def read(
-    path: str | Path,
+    path: str | Path | Table,
     *,
     smiles: str | None = None,
     targets: str | Sequence[str] | None = None,
+    names: str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Molecules:
     """Molecules and their measured values from a text file with a line of names; see `prepare`.
@@ -33,30 +44,35 @@ def read(
 
     Parameters
     ----------
+    path : str, Path or Table
+        The file, or what `pellucid.tables.read_table` made of it.
     smiles : str, optional
         The column of SMILES; by default it is found by its name.
     targets : str or sequence of str, optional
         The columns of measured values; by default all others that hold numbers and blanks only, but no column that is
         named like a numbering (id, ..._id, index, number, ...), none of whole numbers that are all different, and none
         that is always the same. The summary tells the targets, and the columns that are none with the reason.
+    names : str, optional
+        The column that says what the molecules are called; by default one called id, name or the like, if there is
+        one.
     on_error : {"raise", "skip"}
         As in `prepare`. A cell of a target that is neither a number nor blank, such as ">10", is an error of its row,
         too; "skip" leaves only this cell blank if another target of the row has a value, and lists it in `rejected`.
     """
-    header, rows, numbers, comma = read_table(path)
-    name = Path(path).name
-    column = smiles_column(header, smiles, name)
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    table = read_table(path)
+    header, numbers, comma, source = table.header, table.numbers, table.comma, table.source
+    column = smiles_column(header, smiles, source)
+    columns = dict(zip(header, zip(*table.rows, strict=True), strict=True))
     others = {title: _Cells(title, columns[title], numbers, comma) for title in header if title != column}
     if targets is None:
         chosen = [title for title, cells in others.items() if not cells.flaw()]
     else:
         chosen = [targets] if isinstance(targets, str) else list(dict.fromkeys(targets))
         for title in chosen:
-            require_column(title, header, name, "Every target")
+            require_column(title, header, source, "Every target")
             if title == column:
                 raise InputError("A target must hold measured values", got=f"{title!r}, the column of SMILES")
-            others[title].refuse_text(name)
+            others[title].refuse_text(source)
     values = [others[title].values for title in chosen]
     flaws: dict[int, list[str]] = {}
     for title, known in zip(chosen, values, strict=True):
@@ -71,10 +87,11 @@ def read(
     told = {title: cells.flaw() for title, cells in others.items() if title not in chosen}
     return collect(
         list(columns[column]),
-        y.reshape(len(chosen), len(rows)).T,
+        y.reshape(len(chosen), len(table.rows)).T,
         tuple(chosen),
         on_error=on_error,
         numbers=numbers,
+        names=row_names(table, names),
         flaws=flaws,
         ignored=tuple(f"{title} ({flaw})" if flaw else title for title, flaw in told.items()),
     )

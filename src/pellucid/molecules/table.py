@@ -46,6 +46,12 @@ class Molecules:
     """Rows of salts and mixtures, of which the largest organic fragment was kept."""
     ignored: tuple[str, ...] = ()
     """Columns of the source that were not read as targets."""
+    names: tuple[str, ...] = field(default=(), repr=False)
+    """What each molecule is called, "" where it has no name; several names of one molecule are joined by commas."""
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "names", ("",) * len(self.smiles))
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -70,9 +76,15 @@ class Molecules:
             smiles=tuple(self.smiles[i] for i in places),
             y=self.y[places],
             rows=tuple(self.rows[i] for i in places),
+            names=tuple(self.names[i] for i in places),
             rejected=(),
             stripped=0,
         )
+
+    def labels(self) -> list[str]:
+        """What each molecule is called and where it stands in the source, such as "aspirin (row 3)" or "row 3, 7"."""
+        places = [f"row {', '.join(map(str, rows))}" for rows in self.rows]
+        return [f"{name} ({place})" if name else place for name, place in zip(self.names, places, strict=True)]
 
     def summary(self) -> str:
         """In one line what was kept and what was not."""
@@ -141,14 +153,15 @@ def prepare(
 def collect(
     texts: Sequence[str],
     values: np.ndarray,
-    names: tuple[str, ...],
+    targets: tuple[str, ...],
     *,
     on_error: Literal["raise", "skip"],
     numbers: Sequence[int],
+    names: Sequence[str] = (),
     flaws: Mapping[int, Sequence[str]] = MappingProxyType({}),
     ignored: tuple[str, ...] = (),
 ) -> Molecules:
-    """`prepare` for rows that were read: with their numbers, and flaws of their cells, which are NaN in `values`."""
+    """`prepare` for rows that were read: with their numbers and names, and flaws of their cells, NaN in `values`."""
     if on_error not in ("raise", "skip"):
         raise InputError(
             f'{Parameter("on_error")} must be "raise" or "skip"',
@@ -176,7 +189,7 @@ def collect(
                 stripped.add(i)
     kept: dict[str, list[int]] = {}
     for found, places in groups.items():
-        clash = _clash(values[places], names)
+        clash = _clash(values[places], targets)
         if clash:
             others = ", ".join(str(numbers[i]) for i in places)
             rejected += [
@@ -193,7 +206,10 @@ def collect(
     return Molecules(
         smiles=tuple(kept),
         y=np.array([_merged(values[places]) for places in kept.values()]).reshape(len(kept), values.shape[1]),
-        targets=names,
+        targets=targets,
+        names=tuple(", ".join(dict.fromkeys(names[i] for i in places if names[i])) for places in kept.values())
+        if names
+        else (),
         rows=tuple(tuple(numbers[i] for i in places) for places in kept.values()),
         rejected=tuple(rejected),
         stripped=sum(i in stripped for places in kept.values() for i in places),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import torch
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
+from pellucid.explanations import Explanation
 from pellucid.runs import NEAR_ZERO
 from pellucid.series.laws import NOTHING, spectral_radius
 from pellucid.series.overall import RecordingLaw
@@ -36,7 +34,7 @@ _COLUMNS = 12
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ForecastExplanation:
+class ForecastExplanation(Explanation):
     """One forecast with its witnesses, in the units of the data; H steps, c channels.
 
     At step h the predictor says `mean[h]`; its witness there, fitted to the predictor over the steps within the
@@ -192,15 +190,24 @@ class ForecastExplanation:
             lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
             lines.append(f"all: {self.overall.sentence()}")
         if count < len(strength):
-            lines.append(f"... and {len(strength) - count} weaker parameters; `table(columns=None)` shows all")
+            every = Parameter("columns", None)
+            hint = f"; {every} shows all" if every.settable else ""
+            lines.append(f"... and {len(strength) - count} weaker parameters{hint}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return str(self)
+    def text(self, target: str | int | None = None) -> str:
+        """What the steps are predicted from, and how one channel follows its laws.
 
-    def __str__(self) -> str:
-        others = "" if len(self.channels) == 1 else "; `table(name)` shows the other channels"
-        return f"Channel {self.channels[0]!r} and the law that it follows{others}:\n{self.table()}\n{self.summary()}"
+        Parameters
+        ----------
+        target : str or int, optional
+            The channel, by name or position; by default the first.
+        """
+        along = self.along()
+        others = target is None and len(self.channels) > 1
+        hint = f"; {Parameter('target')} shows the other channels" if others else ""
+        head = f"Channel {self.channels[self.channel(target)]!r} and the law that it follows{hint}:"
+        return "\n".join([*([along] if along else []), head, self.table(target), self.summary()])
 
     def along(self) -> str:
         """What the steps are predicted from, in words; empty if not known."""
@@ -276,8 +283,8 @@ class ForecastExplanation:
         }
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> ForecastExplanation:
-        """What `to_dict` gave, also after a way through JSON."""
+    def from_dict(cls, content: Mapping[str, Any]) -> ForecastExplanation:
+        """The explanation that `to_dict` was called on, also after a way through JSON."""
         arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
         if arrays["bound"] is not None:
             arrays["bound"] = arrays["bound"].astype(np.float64)
@@ -293,20 +300,12 @@ class ForecastExplanation:
             **arrays,
         )
 
-    def to_json(self, path: str | Path) -> None:
-        """Write everything as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n")
-
-    def to_csv(self, path: str | Path) -> None:
-        """A row per step and channel: forecast, what really came (blank if not known), standard deviation of one step,
-        witness, deviation, bound and parameters.
-        """
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(self.rows())
-        Path(path).write_text(text.getvalue())
-
     def rows(self) -> Iterator[list[Any]]:
-        """The same as a line of names and the rows."""
+        """A row per step and channel, after the names of the columns.
+
+        Forecast, what really came (blank if not known), standard deviation of one step, witness, deviation, bound,
+        spectral radius and parameters.
+        """
         radii = self.spectral_radius.tolist()
         told = ["forecast", "real", "one-step sd", "witness", "deviation", "bound", "spectral radius"]
         yield ["step", "channel", *told, *self.names]
@@ -332,18 +331,13 @@ class ForecastExplanation:
 
         write_one(self, path, title=title)
 
-    def plot(self, channel: str | int | None = None, *, standardized: bool = True) -> Figure:
+    def plot(self, target: str | int | None = None, *, standardized: bool = True) -> Figure:
         """The forecast of a channel beside a heat map of its witnesses' parameters; see `plot_explanations`."""
         from pellucid.series.figures import plot_explanations
 
-        return plot_explanations({"witness": self}, channel, standardized=standardized)
+        return plot_explanations({"witness": self}, target, standardized=standardized)
 
     def _repr_html_(self) -> str:
         from pellucid.series.report import fragment
 
         return str(fragment(self))
-
-    def _repr_svg_(self) -> str:
-        stream = io.StringIO()
-        self.plot().savefig(stream, format="svg")
-        return stream.getvalue()

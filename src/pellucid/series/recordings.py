@@ -109,6 +109,10 @@ class Recordings:
         notes = "".join(f"; {note}" for note in self.notes)
         return f"Recordings({len(self)} of {', '.join(self.channels)}{without}; {rows} rows{notes})"
 
+    def labels(self) -> list[str]:
+        """The file, and the unit in it where there are several, of each recording; the same for all of its pieces."""
+        return [origin.label for origin in self.origins]
+
     def decisions(self) -> list[str]:
         """What was left out and what was done when these were read, a sentence each."""
         reasons: dict[str, list[str]] = {}

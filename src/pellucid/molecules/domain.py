@@ -1,0 +1,347 @@
+"""Tables of molecules as a domain: read, split, learned from, measured, explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pellucid.domains import Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.errors import InputError, Parameter
+from pellucid.options import NoOptions, option
+
+if TYPE_CHECKING:
+    from pellucid.explanations import Explanation
+    from pellucid.molecules.property_model import PropertyModel
+    from pellucid.molecules.table import Molecules
+    from pellucid.summaries import Measure, RunSummary
+
+_SUITS = "what suits the data"
+_TABLES = (".csv", ".tsv", ".txt", ".smi")
+# Molecules of which each part of a split gets one.
+_FEWEST = 10
+# Test molecules whose explanations are made, to show the extremes of.
+_EXPLAINED = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoleculeReading(NoOptions):
+    """How a table of molecules is read."""
+
+    targets: tuple[str, ...] | None = option(
+        None, "A column of measured values; repeat for several, or separate by commas.", "--targets", "-t",
+        default="all columns of numbers", once=True,
+    )  # fmt: skip
+    smiles: str | None = option(None, "The column of SMILES.", default="found by its name")
+    names: str | None = option(None, "The column of names.", default="one called id, name, ...")
+    skip_bad_rows: bool = option(False, "Reject rows that cannot be used, and list them in the report.", once=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoleculeSettings(TrainingOptions):
+    """What a training on molecules can be set to."""
+
+    task: Literal["auto", "classification", "regression"] = option(
+        "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
+    )
+    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(
+        "symmetric", "Which game is played; none trains DEEP alone."
+    )
+    margin: float = option(0.1, "The deviation that the uniform game allows everywhere.")
+    split: Literal["random", "scaffold"] = option(
+        "random", "How the test molecules are chosen; scaffold keeps ring systems together."
+    )
+    analogs: Literal["auto", "yes", "no"] = option(
+        "auto", "Fill neighborhoods with analogs; auto: where too few molecules are similar."
+    )
+    pool: Path | None = option(None, "A table of unlabeled molecules to find neighbors in.")
+    depth: int | None = option(None, "Rounds of message passing.", default=_SUITS, minimum=1)
+    patience: int | None = option(
+        None, "Stop early after this many epochs without a better validation loss.", default="all epochs", minimum=1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoleculePredicting(NoOptions):
+    """What stands beside the predictions of molecules."""
+
+    trust: bool = option(False, "Also what the tree says, and how far it can be trusted.")
+    level: float | None = option(None, "The confidence of the bounds of --trust.", default="0.9")
+
+
+class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
+    """Properties of molecules, explained by small trees of substructures."""
+
+    name: ClassVar[str] = "molecules"
+    about: ClassVar[str] = (
+        "Learn properties of molecules from a table, and explain each prediction by a small tree of substructures."
+    )
+    source: ClassVar[str] = "A table with a column of SMILES."
+    item: ClassVar[str] = "molecule"
+    counted: ClassVar[str] = "molecules"
+    file: ClassVar[str] = "property_model"
+    example: ClassVar[str] = '"SMILES"'
+    unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
+
+    Reading: ClassVar[type[NoOptions]] = MoleculeReading
+    Settings: ClassVar[type[TrainingOptions]] = MoleculeSettings
+    Predicting: ClassVar[type[NoOptions]] = MoleculePredicting
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def read(self, path: Path, reading: MoleculeReading, model: PropertyModel | None = None) -> Molecules:
+        """The molecules of a table and their measured values."""
+        from pellucid.molecules import files
+        from pellucid.options import names_in
+        from pellucid.tables import read_table
+
+        table = read_table(path)
+        if model is not None:
+            return files.read(
+                table, smiles=reading.smiles, names=reading.names, targets=list(model.targets_), on_error="skip"
+            )
+        if path.suffix.lower() == ".smi":
+            raise InputError(
+                "A table to learn from must have measured values",
+                got=f"{path.name}, which holds SMILES and names",
+                cure='use a CSV file with a line of names, such as "smiles,name,pIC50"',
+            )
+        molecules = files.read(
+            table,
+            smiles=reading.smiles,
+            names=reading.names,
+            targets=names_in(reading.targets, table.header),
+            on_error="skip" if reading.skip_bad_rows else "raise",
+        )
+        _require_values(molecules, path)
+        return molecules
+
+    def describe(self, source: Source[Molecules]) -> list[str]:
+        """What was read."""
+        return [f"{source.path.name}: {source.data.summary()}" if source.path else source.data.summary()]
+
+    def plan(
+        self, source: Source[Molecules], settings: MoleculeSettings, *, weight: float | None = None
+    ) -> Plan[Molecules, PropertyModel]:
+        """Set up a model that suits the table: a dense series needs no analogs, which makes training cheap."""
+        from pellucid import runs
+        from pellucid.molecules.presets import settings_for, task_of
+        from pellucid.molecules.property_model import PropertyModel
+        from pellucid.molecules.splitting import split
+
+        table = source.data
+        game = None if settings.game == "none" else settings.game
+        analogs = None if settings.analogs == "auto" else settings.analogs == "yes"
+        kind = task_of(table.y) if settings.task == "auto" else settings.task
+        values = {**settings_for(table.smiles, game, analogs=analogs), **settings.chosen("depth", "patience")}
+        if weight is not None:
+            values["weight"] = weight
+        model = PropertyModel(task=kind, game=game, margin=settings.margin, **values)
+        parts = split(table, model.seed, settings.split)
+        loss = "cross-entropy" if kind == "classification" else "root mean squared error in standard deviations"
+        test = zip(parts.test.smiles, parts.test.y, strict=True)
+        return Plan(
+            model=model,
+            parts=parts,
+            sizes={name: len(part) for name, part in parts._asdict().items()},
+            outputs=table.targets,
+            description=table.summary(),
+            digest=runs.digest(json.dumps([smiles, list(runs.plain(y))]).encode() for smiles, y in test),
+            split=settings.split,
+            loss=f"validation loss: {loss}",
+            deviation="mean deviation on validation neighborhoods",
+            notes=(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs",),
+            rejected=tuple(tuple(row) for row in table.rejected),
+        )
+
+    def fit(
+        self,
+        model: PropertyModel,
+        plan: Plan[Molecules, PropertyModel],
+        settings: MoleculeSettings,
+        *,
+        folder: Path,
+        resume: bool,
+        progress: bool,
+    ) -> PropertyModel:
+        """Train all epochs, unless a patience is set, and calibrate on the validation molecules."""
+        from pellucid.molecules import files
+
+        pool = () if settings.pool is None else files.read(settings.pool, targets=[], on_error="skip").smiles
+        validation = plan.parts.validation
+        model.fit(
+            plan.parts.train,
+            validation=0 if settings.patience is None else validation,
+            pool=pool,
+            folder=folder,
+            resume=resume,
+            progress=progress,
+        )
+        return model.calibrate(validation, progress=progress)
+
+    def validate(self, model: PropertyModel, data: Molecules) -> tuple[float, float]:
+        """Cross-entropy or root mean squared error, and mean deviation."""
+        scores = model.evaluate(data)
+        return scores.loss if model.task == "classification" else scores.loss**0.5, scores.deviation or 0.0
+
+    # -- measuring ---------------------------------------------------------------------------------------------
+
+    def measures(self, test: Molecules) -> Sequence[Measure]:
+        """Accuracy, of each target too where there are several, and transparency."""
+        from pellucid.molecules.measures import measures
+        from pellucid.molecules.presets import task_of
+
+        return measures("AUC" if task_of(test.y) == "classification" else "RMSE", test)
+
+    def measure(self, model: PropertyModel, test: Molecules, *, progress: bool = False) -> Measured:
+        """Scores of the network and of its trees."""
+        from pellucid.molecules.measures import scores_of
+
+        scores = model.evaluate(test, progress=progress)
+        return Measured(
+            scores=scores_of(scores, model, test),
+            tested=len(test),
+            deviations=scores.variations[scores.sizes > 2],
+            deviation_unit="total variation between tree and network"
+            + (", a sum over the targets" if len(test.targets) > 1 else "")
+            + ("" if scores.measure == "AUC" else ", in standard deviations of the targets"),
+            held_out=model.held_out(test, seed=1, progress=progress),
+            calibration=model.calibration_,
+            units=model.task_.scale,
+        )
+
+    def remarks(self, models: Mapping[str, PropertyModel], plan: Plan[Molecules, PropertyModel]) -> list[str]:
+        """Whether there are molecules that trees say nothing of."""
+        model = next(iter(models.values()))
+        test = plan.parts.test
+        lone = int((model.surroundings(test).hoods.sizes <= 2).sum())
+        if not lone:
+            return []
+        cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
+        return [f"{lone} of {len(test)} test molecules have fewer than two similar ones: trees say nothing of them{cure}."]
+
+    def examples(
+        self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False
+    ) -> Sequence[Shown]:
+        """Explanations of test molecules whose neighborhoods say something."""
+        from pellucid import runs
+
+        first = test.select(range(min(len(test), _EXPLAINED)))
+        explanations = model.explain_many(first, level=level, progress=progress)
+        return [
+            # Targets differ in their units: each deviation counts in those of its target.
+            Shown(label, explanation, float((explanation.deviation / model.task_.scale).sum()), runs.plain(y))
+            for label, explanation, y in zip(first.labels(), explanations, first.y, strict=True)
+            if len(explanation.members) > 2
+        ]
+
+    # -- use ---------------------------------------------------------------------------------------------------
+
+    def load(self, folder: Path) -> PropertyModel:
+        """A saved `PropertyModel`."""
+        from pellucid.molecules.property_model import PropertyModel
+
+        return PropertyModel.load(folder)
+
+    def outputs(self, model: PropertyModel) -> Sequence[str]:
+        """The targets."""
+        return model.targets_
+
+    def predict(
+        self,
+        model: PropertyModel,
+        path: Path,
+        reading: MoleculeReading,
+        settings: MoleculePredicting,
+        *,
+        progress: bool,
+        warn: Speak,
+    ) -> Iterator[Sequence[Any]]:
+        """The table as it is, with predictions beside; a row that cannot be used says why."""
+        from pellucid.molecules.predicting import predicted_table
+        from pellucid.trust import LEVEL, check_level
+
+        if settings.level is not None and not settings.trust:
+            raise InputError(
+                f"{Parameter('level')} is the confidence of the bounds that {Parameter('trust', True)} adds",
+                got=f"no {Parameter('trust', True)}",
+                cure="add it",
+                parameter="level",
+            )
+        level = LEVEL if settings.level is None else check_level(settings.level)
+        return predicted_table(
+            model, path, column=reading.smiles, trust=settings.trust, level=level, progress=progress, warn=warn
+        )
+
+    def explain(
+        self,
+        model: PropertyModel,
+        what: str,
+        reading: MoleculeReading,
+        settings: NoOptions,
+        *,
+        level: float,
+        progress: bool,
+        warn: Speak,
+    ) -> Explained:
+        """The trees of a molecule, or of all molecules of a table."""
+        labels = molecules_in(what, reading, warn)
+        if len(labels) == 1:
+            explanations = [model.explain(text, level=level) for text in labels]
+        else:
+            explanations = model.explain_many(list(labels), level=level, progress=progress)
+        return Explained(dict(zip(labels.values(), explanations, strict=True)), {})
+
+    # -- pages -------------------------------------------------------------------------------------------------
+
+    def write_report(self, summary: RunSummary, path: Path) -> None:
+        """A gallery of molecules below the numbers."""
+        from pellucid.molecules import report
+
+        report.write(summary, path)
+
+    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
+        """A gallery."""
+        from pellucid.molecules import report
+
+        report.write_explanations(explanations, path, title=title)
+        return 0
+
+
+def molecules_in(what: str, reading: MoleculeReading, warn: Speak) -> dict[str, str]:
+    """The different molecules of a table, or the one that a SMILES is, and what each is called."""
+    from pellucid.molecules import files
+
+    path = Path(what)
+    if not path.is_file():
+        if path.suffix.lower() in _TABLES or path.is_dir():
+            raise InputError(
+                "A molecule or a file must be named",
+                got=f"{what}, which {'is a folder' if path.is_dir() else 'does not exist'}",
+                cure="correct the path",
+            )
+        return {what: ""}
+    table = files.read(path, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
+    for row in table.rejected:
+        warn(f"row {row.row} is rejected: {row.reason}.")
+    return dict(zip(table.smiles, table.labels(), strict=True))
+
+
+def _require_values(table: Molecules, path: Path) -> None:
+    """Say what a run needs before it begins."""
+    if not table.targets:
+        others = f" ({'; '.join(table.ignored)})" if table.ignored else ""
+        raise InputError(
+            f"{path.name} must have a column of measured values to learn from",
+            got=f"none{others}",
+            cure=f"add one, or name it with {Parameter('targets')}",
+            parameter="targets",
+        )
+    if len(table) < _FEWEST:
+        raise InputError(
+            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
+            got=f"{len(table)} in {path.name}",
+            cure="add more, hundreds if you can",
+        )

@@ -1,0 +1,279 @@
+"""What a run writes down: frozen records, and the one place that knows their JSON.
+
+The table of the command line, `compare` and the report are made from a `RunSummary` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, final
+
+from pellucid.errors import InputError, Parameter
+
+FILE = "summary.json"
+HELD_OUT = "held_out_variance_explained"
+"""The key of the most important measure: what witnesses explain at points that they were not fitted to."""
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A row of the table of measures."""
+
+    key: str
+    """Which score it is."""
+    title: str
+    better: Literal["lower", "higher"] = "higher"
+    about: str = ""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ModelSummary:
+    """What the test data say of a model, and how it was trained."""
+
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers by the keys of the measures; None where one is not known."""
+    weight: float | None = None
+    epochs: int | None = None
+    seconds: float | None = None
+    """None after an interruption."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class BaselineSummary:
+    """A simple model on the same test data."""
+
+    title: str
+    about: str = ""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class DataSummary:
+    """What was read, and how it was divided."""
+
+    source: str | None = None
+    description: str | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """Rows or items to learn from, to validate on and to test on."""
+    split: str | None = None
+    split_about: str | None = None
+    test_digest: str | None = None
+    """A fingerprint of the test data; runs of earlier versions have none."""
+    decisions: tuple[str, ...] = ()
+    """What was decided when the data were read, a sentence each."""
+    rejected: tuple[tuple[Any, ...], ...] = ()
+    """Rows that cannot be used, with the reason; of many the first ones."""
+    rejected_count: int = 0
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TrustSummary:
+    """Bounds of the test neighborhoods and how often they held, for each model and output."""
+
+    level: float
+    calibrated: int = 0
+    tested: int | None = None
+    coverage: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    bound: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+
+class Trial(NamedTuple):
+    """A model that was tried, as the validation data see it."""
+
+    weight: float | None
+    """Of the game; None is DEEP."""
+    loss: float
+    deviation: float
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """The weights that were tried, and the one that was chosen."""
+
+    trials: tuple[Trial, ...]
+    tolerance: float
+    chosen: float | None
+    loss: str
+    """What the losses are."""
+    deviation: str
+
+    @property
+    def deep(self) -> Trial | None:
+        """The model without a game."""
+        return next((trial for trial in self.trials if trial.weight is None), None)
+
+    @property
+    def best(self) -> Trial | None:
+        """The model with the weight that was chosen."""
+        return next((trial for trial in self.trials if trial.weight == self.chosen), None)
+
+    @property
+    def limit(self) -> float:
+        """The largest loss within the tolerance."""
+        return math.inf if self.deep is None else self.deep.loss * (1 + self.tolerance)
+
+    @property
+    def within(self) -> bool:
+        """Whether the chosen model is within the tolerance."""
+        return self.best is None or self.best.loss <= self.limit
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """An explanation of a test point, as the report shows it."""
+
+    explanation: Mapping[str, Any]
+    """As `to_dict` of the domain's explanation gives it."""
+    place: str | None = None
+    """What the point is called, and where it stands in the data."""
+    rank: Literal["most", "least", "others"] = "others"
+    measured: tuple[float | None, ...] | None = None
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """Everything that a run found, in plain numbers and words."""
+
+    kind: str
+    """The name of the domain."""
+    title: str | None = None
+    made: str | None = None
+    pellucid: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    data: DataSummary = field(default_factory=DataSummary)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    """Settings that were chosen by the data, a sentence each."""
+    outputs: tuple[str, ...] = ()
+    """What is predicted: targets, channels."""
+    measures: tuple[Measure, ...] = ()
+    models: Mapping[str, ModelSummary] = field(default_factory=dict)
+    """"DEEP", and "GAME" if there is one."""
+    verdict: tuple[str, ...] = ()
+    """What somebody should know before reading the numbers, a sentence each."""
+    deviations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    deviation_unit: str | None = None
+    trust: TrustSummary | None = None
+    explanations: tuple[Example, ...] = ()
+    """The most trustworthy first."""
+    trade_off: TradeOff | None = None
+    baseline: BaselineSummary | None = None
+
+    @property
+    def main(self) -> str | None:
+        """The name of the model that is explained: GAME, or DEEP if it is alone."""
+        return next(reversed(list(self.models)), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Ready for JSON, which knows neither NaN nor infinity."""
+        content = asdict(self)
+        if self.trade_off is not None:
+            content["trade_off"]["trials"] = [trial._asdict() for trial in self.trade_off.trials]
+        return dict(_clean(content))
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> RunSummary:
+        """What `to_json` gave, or an earlier version wrote."""
+        content = _renamed(content)
+        trade_off = content.get("trade_off")
+        if trade_off:
+            trade_off = {**trade_off, "trials": tuple(Trial(**trial) for trial in trade_off["trials"])}
+        records = {
+            "data": _record(DataSummary, content.get("data") or {}),
+            "measures": tuple(_record(Measure, measure) for measure in content.get("measures") or ()),
+            "models": {name: _record(ModelSummary, model) for name, model in (content.get("models") or {}).items()},
+            "trust": _record(TrustSummary, content["trust"]) if content.get("trust") else None,
+            "explanations": tuple(_record(Example, item) for item in content.get("explanations") or ()),
+            "trade_off": _record(TradeOff, trade_off) if trade_off else None,
+            "baseline": _record(BaselineSummary, content["baseline"]) if content.get("baseline") else None,
+        }
+        return _record(cls, {**content, **records})
+
+
+def write(folder: Path, summary: RunSummary) -> None:
+    """Write a summary into the folder of its run, whole or not at all."""
+    draft = folder / f"{FILE}.draft"
+    draft.write_text(json.dumps(summary.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, folder / FILE)
+
+
+def read(folder: str | Path) -> RunSummary:
+    """The summary of a finished run."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise InputError(
+            f"A finished run is a folder with {FILE}",
+            got=f"{folder}, which has none",
+            cure=(
+                "pass the folder that `pellucid train` wrote, or let an interrupted run go on with "
+                f"{Parameter('resume', True)}"
+            ),
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["kind"], content["models"]
+        return RunSummary.from_json(content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} must be as it was written", got=f"something else: {error}", cure="run again"
+        ) from None
+
+
+def _record(kind: type[T], content: Mapping[str, Any]) -> T:
+    """A record with the fields that are there and not None; lists become tuples."""
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    known = {name: value for name, value in content.items() if name in names and value is not None}
+    return kind(**{name: _frozen(value) for name, value in known.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """With the names of today: earlier versions had others."""
+    result = {"outputs": content.get("targets") or content.get("channels"), **content}
+    data = dict(content.get("data") or {})
+    result["data"] = {"rejected": data.get("left_out"), "rejected_count": data.get("left_out_count"), **data}
+    result["measures"] = [
+        {**measure, "key": _KEYS.get(measure["key"], measure["key"])} for measure in content.get("measures") or ()
+    ]
+    for part in ("models", "baseline"):
+        result[part] = _rescored(content.get(part))
+    return result
+
+
+def _rescored(content: Any) -> Any:
+    if not isinstance(content, Mapping):
+        return content
+    return {
+        name: {_KEYS.get(key, key): score for key, score in value.items()} if name == "scores" else _rescored(value)
+        for name, value in content.items()
+    }
+
+
+_KEYS = {"explained_left_out": HELD_OUT}
+
+
+def _clean(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {name: _clean(value) for name, value in content.items()}
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return [_clean(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
