@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from pellucid.explanations import Explanation
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
@@ -155,6 +156,10 @@ class Domain(ABC, Generic[Data, Model]):
     """What to explain next, as typed on a command line: "recording.csv"."""
     transparency: ClassVar[str] = "deviation"
     """The key of the measure that says whether GAME is more transparent than DEEP."""
+    shown: ClassVar[int] = 40
+    """Explanations of test points in a report, at most."""
+    ends: ClassVar[int] = 6
+    """Of these, so many are marked as the most trustworthy, and as many as the least."""
 
     Reading: ClassVar[type[NoOptions]] = NoOptions
     """How files are read; a run keeps it, so that later files are read alike."""
@@ -252,19 +257,22 @@ class Domain(ABC, Generic[Data, Model]):
 
     def overview(self, explanations: Mapping[str, Explanation], target: str | None) -> str:
         """Several explanations as text."""
-        return "\n\n".join(f"{label}\n{found.text(target)}" for label, found in explanations.items())
+        return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
         """Write the report of a run as one HTML file: numbers, charts, and the texts of its explanations."""
-        from pellucid.report.plain import write
+        from pellucid.report.plain import write_run
 
-        write(summary, path, item=self.item)
+        write_run(summary, path, item=self.item)
 
-    @abstractmethod
     def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
         """Write several explanations as one HTML file; how many there was no room for."""
+        from pellucid.report.plain import write_texts
+
+        write_texts({label: explanation.text() for label, explanation in explanations.items()}, path, title=title)
+        return 0
 
 
 class Demonstration(NamedTuple):
@@ -291,9 +299,58 @@ class Demonstrable(ABC):
         """Data that need no download, and settings for minutes of training, or seconds of a smoke test."""
 
 
+class Assessment(Protocol):
+    """What a `Monitor` finds: a text, and the same as a page, as numbers and as a picture."""
+
+    def __str__(self) -> str: ...
+
+    def to_html(self, path: str | Path, *, title: str) -> None:
+        """Write a page."""
+
+    def to_json(self, path: str | Path) -> None:
+        """Write every number as JSON."""
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write every number as a table."""
+
+    def plot(self) -> Figure:
+        """A picture, to be saved as .svg or .png."""
+
+
 class Monitor(ABC):
     """A domain whose models can follow something over time, beside what is healthy: see `pellucid score`."""
 
+    Assessing: ClassVar[type[NoOptions]] = NoOptions
+    """What is healthy, and what an alarm is."""
+
     @abstractmethod
-    def assess(self, model: Any, path: Path, reading: Any, **settings: Any) -> Any:
-        """The condition over time; see `pellucid.series.assess`."""
+    def assess(
+        self,
+        model: Any,
+        path: Path,
+        reading: Any,
+        settings: Any,
+        *,
+        learned: str | None = None,
+        progress: bool = False,
+        warn: Speak = lambda _: None,
+    ) -> Assessment:
+        """The condition over time.
+
+        Parameters
+        ----------
+        model : Any
+            A model of what was healthy.
+        path : Path
+            The file or folder to follow, in the order of time.
+        reading : Reading
+            How it is read.
+        settings : Assessing
+            What is healthy, and what an alarm is.
+        learned : str, optional
+            The name of the file or folder that the model learned from, where it is known: `DataSummary.source`.
+        progress : bool
+            Show a progress bar.
+        warn : callable
+            Takes sentences on what is doubtful.
+        """

@@ -36,8 +36,6 @@ from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
 
 REPORT, CHECKPOINTS, READING = "report.html", "checkpoints", "reading.json"
 _PACKAGES = ("torch", "numpy", "lightning", "rdkit")
-# Explanations at either end that a summary marks, and all that it holds.
-_ENDS, _SHOWN = 6, 40
 # Rejected rows that a summary lists.
 _REJECTED = 200
 
@@ -231,7 +229,7 @@ def _summary(
         deviations={name: tuple(found.deviations.tolist()) for name, found in measured.items()},
         deviation_unit=first.deviation_unit,
         trust=_trust(measured, level),
-        explanations=_ranked(shown),
+        explanations=_ranked(shown, domain),
         trade_off=trade_off(pair.trials, tolerance, loss=plan.loss, deviation=plan.deviation),
         baseline=domain.baseline(plan),
     )
@@ -271,7 +269,7 @@ def _trust(measured: Mapping[str, Measured], level: float) -> TrustSummary:
     )
 
 
-def _ranked(shown: Sequence[Shown]) -> tuple[Example, ...]:
+def _ranked(shown: Sequence[Shown], domain: Domain[Data, Model]) -> tuple[Example, ...]:
     """Explanations for the report, the most trustworthy first."""
     return tuple(
         Example(
@@ -280,12 +278,12 @@ def _ranked(shown: Sequence[Shown]) -> tuple[Example, ...]:
             measured=None if shown[k].measured is None else tuple(shown[k].measured or ()),
             explanation=shown[k].explanation.to_dict(),
         )
-        for k, rank in extremes([each.deviation for each in shown])
+        for k, rank in extremes([each.deviation for each in shown], shown=domain.shown, ends=domain.ends)
     )
 
 
 def extremes(
-    deviations: Sequence[float] | np.ndarray, *, shown: int = _SHOWN, ends: int = _ENDS
+    deviations: Sequence[float] | np.ndarray, *, shown: int = Domain.shown, ends: int = Domain.ends
 ) -> list[tuple[int, str]]:
     """The indices of what a report shows, most trustworthy first: both ends, and others evenly between them.
 
