@@ -22,10 +22,9 @@ def domains() -> dict[str, Domain[Any, Any]]:
     """All domains by their names."""
     if not _domains:
         from pellucid.molecules.domain import MoleculeDomain
-        from pellucid.molecules.vae.domain import AutoencoderDomain
         from pellucid.series.domain import SeriesDomain
 
-        for domain in (MoleculeDomain(), SeriesDomain(), AutoencoderDomain()):
+        for domain in (MoleculeDomain(), SeriesDomain()):
             register(domain)
         for found in entry_points(group="pellucid.domains"):
             register(found.load()())
@@ -55,8 +54,7 @@ def find_model(folder: str | Path, which: str | None = None) -> tuple[Domain[Any
                 return domain, place
     raise InputError(
         "A model is a folder that `pellucid train` or `save` wrote",
-        got=f"{folder}, where there is "
-        f"{'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
+        got=f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
         cure="correct the path",
     )
 

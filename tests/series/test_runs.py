@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid import runs
-from pellucid.cli import app
+from pellucid.cli import command_line
 from pellucid.cli.output import table_of
 from pellucid.series import Forecaster, recordings
 from pellucid.series.runs import MEASURES, train
@@ -52,7 +52,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert told == ["DEEP", "GAME"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.index("Held-out variance explained") < page.index("Relative deviation")
-    compared = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "run")])
+    compared = CliRunner().invoke(command_line(), ["compare", str(tmp_path / "run"), str(tmp_path / "run")])
     for text in (page, table_of(summary)):
         assert f"GAME: {nothing} (held-out variance explained " in text
     assert "A: GAME: its witnesses explain nothing at points they were not fitted to (held-out " in compared.stdout
