@@ -91,12 +91,12 @@ def test_what_laws_explain_where_they_were_not_fitted_comes_before_how_close_the
     transparency = (HELD_OUT, "relative_deviation", "deviation", "unstable", "spectral_radius", "variation")
     keys = [measure.key for measure in MEASURES]
     assert keys[0] == "relative_error"
-    assert [key for key in keys if key in transparency][0] == HELD_OUT
+    assert next(key for key in keys if key in transparency) == HELD_OUT
     assert set(transparency) < set(keys)
 
 
 def test_what_was_decided_is_said_and_written_down(machine):
-    folder, summary, lines = machine
+    folder, _, lines = machine
     assert lines[0] == "when is left out, as it holds dates or times"
     assert lines[1].startswith("1 gap in time, 16.8 min after row 300 of a.csv, where a step is 10 s: the recording is")
     assert lines[2] == "data: 3 recordings of left, right; 1,300 rows"
