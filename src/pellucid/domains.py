@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
 
@@ -34,6 +34,9 @@ Speak = Callable[[str], None]
 class TrainingOptions(NoOptions):
     """What every training can be set to; domains add their own, and leave open what suits the data."""
 
+    game: Literal["symmetric", "asymmetric", "none"] = option(
+        "symmetric", "Which game is played; none trains DEEP alone."
+    )
     epochs: int | None = option(None, "How often all data are seen.", default=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Items in a training step.", default=_SUITS, minimum=1)
@@ -91,6 +94,8 @@ class Plan(Generic[Data, Model]):
     """What somebody should know before reading the numbers."""
     rejected: tuple[tuple[Any, ...], ...] = ()
     """Rows that cannot be used, with the reason."""
+    stops_early: bool = False
+    """Whether the training ends where the validation loss stops falling."""
 
 
 @final
@@ -143,10 +148,12 @@ class Domain(ABC, Generic[Data, Model]):
     """What is explained, one of them: "molecule"."""
     counted: ClassVar[str]
     """What the sizes of the parts count: "molecules", "rows"."""
+    points: ClassVar[str]
+    """What neighborhoods consist of: "molecules", "steps"."""
     file: ClassVar[str]
     """The JSON file of a saved model, without its ending."""
     example: ClassVar[str]
-    """What to explain next, as typed on a command line."""
+    """What to explain next, as typed on a command line: "recording.csv"."""
     transparency: ClassVar[str] = "deviation"
     """The key of the measure that says whether GAME is more transparent than DEEP."""
     shown: ClassVar[int] = 40
@@ -183,6 +190,11 @@ class Domain(ABC, Generic[Data, Model]):
         weight : float, optional
             Weight of the game; by default what suits the data.
         """
+
+    def strength(self, settings: Any) -> str | None:
+        """The setting that says how much witnesses count: the weight, or the margin of the uniform game; None without."""
+        strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
+        return strengths.get(settings.game, "weight")
 
     def fit(
         self, model: Model, plan: Plan[Data, Model], settings: Any, *, folder: Path, resume: bool, progress: bool
@@ -245,19 +257,46 @@ class Domain(ABC, Generic[Data, Model]):
 
     def overview(self, explanations: Mapping[str, Explanation], target: str | None) -> str:
         """Several explanations as text."""
-        return "\n\n".join(f"{label}\n{found.text(target)}" for label, found in explanations.items())
+        return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
         """Write the report of a run as one HTML file: numbers, charts, and the texts of its explanations."""
-        from pellucid.report.plain import write
+        from pellucid.report.plain import write_run
 
-        write(summary, path, item=self.item)
+        write_run(summary, path, item=self.item)
 
-    @abstractmethod
     def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
         """Write several explanations as one HTML file; how many there was no room for."""
+        from pellucid.report.plain import write_texts
+
+        write_texts({label: explanation.text() for label, explanation in explanations.items()}, path, title=title)
+        return 0
+
+
+class Demonstration(NamedTuple):
+    """What `pellucid demo` does with a domain."""
+
+    title: str
+    source: Source[Any]
+    settings: Any
+    notes: Sequence[str]
+    """What is learned from, a sentence each."""
+    choose: Callable[[RunSummary], str]
+    """The item to explain at the end."""
+    about: str
+    """Which one that is, in words."""
+    picture: str
+    """The file of its picture, in the folder of the run."""
+
+
+class Demonstrable(ABC):
+    """A domain with data at hand that show what it does: see `pellucid demo`."""
+
+    @abstractmethod
+    def demonstration(self, *, smoke: bool) -> Demonstration:
+        """Data that need no download, and settings for minutes of training, or seconds of a smoke test."""
 
 
 class Assessment(Protocol):

@@ -26,6 +26,8 @@ class Words:
         The smallest value.
     once : bool
         Whether it is set when a model is trained, and never again.
+    kept : bool
+        Whether a run keeps it, so that later files are read alike.
     """
 
     help: str
@@ -34,6 +36,7 @@ class Words:
     metavar: str | None = None
     minimum: float | None = None
     once: bool = False
+    kept: bool = True
 
 
 class Option(NamedTuple):

@@ -27,7 +27,8 @@ import numpy as np
 from pellucid import summaries
 from pellucid.domains import Data, Domain, Measured, Model, Plan, Shown, Source, Speak
 from pellucid.errors import InputError, Parameter
-from pellucid.options import changed
+from pellucid.options import changed, options_of
+from pellucid.report.numbers import counted
 from pellucid.summaries import HELD_OUT, DataSummary, Example, ModelSummary, RunSummary, Trial, TrustSummary
 from pellucid.trust import LEVEL, check_level, typical
 from pellucid.verdicts import unexplained, verdict
@@ -95,7 +96,9 @@ def train(
     summary = _summary(domain, plan, pair, title, tolerance, level, progress)
     summaries.write(folder, summary)
     if source.reading is not None:
-        (folder / READING).write_text(json.dumps(asdict(source.reading)) + "\n", encoding="utf-8")
+        kept = {option.name for option in options_of(domain.Reading) if option.words.kept}
+        content = {name: value for name, value in asdict(source.reading).items() if name in kept}
+        (folder / READING).write_text(json.dumps(content) + "\n", encoding="utf-8")
     domain.write_report(summary, folder / REPORT)
     return summary
 
@@ -106,8 +109,8 @@ def _described(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str
     sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
     model = plan.model
     training = (
-        f"training: {model.epochs} epoch{'' if model.epochs == 1 else 's'} at most, width {model.width}, batch size "
-        f"{model.batch_size}, learning rate {model.learning_rate:g}"
+        f"training: {counted(model.epochs, 'epoch')}{' at most' if plan.stops_early else ''}, width {model.width}, "
+        f"batch size {model.batch_size}, learning rate {model.learning_rate:g}"
     )
     split = [f"split: {plan.split_about}"] if plan.split_about else []
     return [*plan.notes, f"{domain.counted}: {sizes}", training, *split, *plan.choices, *plan.remarks]
@@ -145,7 +148,7 @@ def _side_by_side(
     seconds: dict[float | None, float | None] = {}
     for number, weight in enumerate([None, *games], 1):
         model = replace(plan.model, game=None) if weight is None else replace(plan.model, weight=weight)
-        say(f"{number} of {1 + len(games)}: {_named(model)}")
+        say(f"{number} of {1 + len(games)}: {_model_name(model, domain.strength(settings))}")
         place = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
         begun = (place / "identity.json").exists()
         start = time.monotonic()
@@ -169,12 +172,11 @@ def _side_by_side(
     )
 
 
-def _named(model: Any) -> str:
+def _model_name(model: Any, strength: str | None) -> str:
     """Which model this is, in words."""
-    if model.game is None:
+    if model.game is None or strength is None:
         return "DEEP, no game"
-    strength = f"margin {model.margin:g}" if model.game == "uniform" else f"weight {model.weight:g}"
-    return f"GAME, {model.game}, {strength}"
+    return f"GAME, {model.game}, {strength} {getattr(model, strength):g}"
 
 
 def _summary(
