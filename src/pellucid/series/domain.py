@@ -73,9 +73,6 @@ class SeriesSettings(TrainingOptions):
         default="chosen by cross-validation",
         minimum=0,
     )
-    game: Literal["symmetric", "asymmetric", "none"] = option(
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
     patience: int = option(5, "Stop early after so many epochs without a better validation loss.", minimum=1)
 
 
@@ -90,6 +87,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     source: ClassVar[str] = "A file, or a folder with one recording per file."
     item: ClassVar[str] = "recording"
     counted: ClassVar[str] = "rows"
+    points: ClassVar[str] = "steps"
     file: ClassVar[str] = "forecaster"
     example: ClassVar[str] = "recording.csv"
     transparency: ClassVar[str] = "relative_deviation"
@@ -156,6 +154,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
             choices=tuple(choices),
             decisions=(*recordings.decisions(), *unused),
             remarks=() if advice is None else (advice,),
+            stops_early=True,
         )
 
     def validate(self, model: Forecaster, data: Recordings) -> tuple[float, float]:

@@ -139,13 +139,11 @@ def test_encodings_stand_beside_the_rows(run, tmp_path):
     assert rows[0][8]
     np.testing.assert_allclose(rows[1][2:8], model.encode(SMILES[:1]).mean[0], rtol=1e-5)
     assert rows[1][8] == ""
-    assert sentences == ["1 of 2 rows have no encoding, see the column `problem`; the first is row 2."]
+    assert sentences == ['1 of 2 rows have no encoding, see the column "problem"; the first is row 2.']
 
 
 def explained(model, what):
-    return DOMAIN.explain(
-        model, str(what), AutoencoderReading(), None, level=0.8, progress=False, warn=lambda _: None
-    )
+    return DOMAIN.explain(model, str(what), AutoencoderReading(), None, level=0.8, progress=False, warn=lambda _: None)
 
 
 def test_molecules_are_explained_alone_and_as_a_table(run, tmp_path):
@@ -171,9 +169,13 @@ def test_unknown_labels_are_not_read_for_a_trained_model(run, tmp_path):
     assert DOMAIN.outputs(model) == model.names
 
 
-def test_what_leaves_nothing_to_test_on_is_refused():
-    molecules = nav17().select(range(11))
-    strange = tuple(f"C[Si]{'C' * i}" for i in range(len(molecules)))
-    table = type(molecules)(smiles=strange, y=np.zeros((11, 0)), targets=(), rows=tuple((i,) for i in range(11)))
-    with pytest.raises(InputError, match="At least|must have labels|junction tree"):
-        DOMAIN.plan(Source(table), AutoencoderSettings())
+def test_what_leaves_nothing_to_validate_on_is_refused(tmp_path):
+    # Each is one ring that no other molecule has.
+    path = write(tmp_path / "a.csv", [f"C1{'C' * size}C1" for size in range(1, 12)])
+    source = Source(DOMAIN.read(path, AutoencoderReading()))
+    with pytest.raises(InputError) as caught:
+        DOMAIN.plan(source, AutoencoderSettings())
+    assert str(caught.value) == (
+        "Molecules to validate and test on must have labels that molecules to learn from have. Got none of the 1 for "
+        "validation with such labels; add more molecules, or use `split='random'`."
+    )

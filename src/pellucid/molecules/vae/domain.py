@@ -49,8 +49,8 @@ MEASURES = (
 class AutoencoderReading(NoOptions):
     """How SMILES are read."""
 
-    smiles: str | None = option(None, "The column of SMILES.", default="found by its name")
-    names: str | None = option(None, "The column of names.", default="one called id, name, ...")
+    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
+    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
 
 
 @final
@@ -58,9 +58,6 @@ class AutoencoderReading(NoOptions):
 class AutoencoderSettings(TrainingOptions):
     """What the training of an autoencoder can be set to; see `pellucid.molecules.vae.JunctionTreeVAE`."""
 
-    game: Literal["symmetric", "asymmetric", "none"] = option(
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
     split: Literal["random", "scaffold"] = option(
         "random", "How the test molecules are chosen; scaffold keeps ring systems together."
     )
@@ -88,6 +85,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
     source: ClassVar[str] = "A table with a column of SMILES, a file of SMILES, or a corpus of junction trees."
     item: ClassVar[str] = "molecule"
     counted: ClassVar[str] = "molecules"
+    points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "junction_tree_vae"
     example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
@@ -155,6 +153,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
             deviation="mean of KL(tree || network) over validation neighborhoods",
             notes=tuple(notes),
             rejected=tuple(tuple(row) for row in source.data.rejected),
+            stops_early=settings.patience is not None,
         )
 
     def fit(

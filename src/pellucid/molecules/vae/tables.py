@@ -120,7 +120,7 @@ def encoded_table(
     if problems:
         first = table.numbers[min(problems)]
         warn(
-            f"{len(problems)} of {len(texts)} rows have no encoding, see the column `problem`; the first is row "
+            f'{len(problems)} of {len(texts)} rows have no encoding, see the column "problem"; the first is row '
             f"{first}."
         )
     names = model.names[: encoding.mean.shape[1]]
