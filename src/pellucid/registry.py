@@ -22,9 +22,10 @@ def domains() -> dict[str, Domain[Any, Any]]:
     """All domains by their names."""
     if not _domains:
         from pellucid.molecules.domain import MoleculeDomain
+        from pellucid.molecules.vae.domain import AutoencoderDomain
         from pellucid.series.domain import SeriesDomain
 
-        for domain in (MoleculeDomain(), SeriesDomain()):
+        for domain in (MoleculeDomain(), SeriesDomain(), AutoencoderDomain()):
             register(domain)
         for found in entry_points(group="pellucid.domains"):
             register(found.load()())

@@ -186,7 +186,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     def baseline(self, plan: Plan[Recordings, Forecaster]) -> BaselineSummary:
         """One linear law for everything."""
         model = plan.model
-        return BaselineSummary(**_linear_law(plan).measured(plan.parts.test, model.context, model.horizon))
+        return _linear_law(plan).measured(plan.parts.test, model.context, model.horizon)
 
     def remarks(self, models: Mapping[str, Forecaster], plan: Plan[Recordings, Forecaster]) -> list[str]:
         """Whether one linear law for everything is enough, as the validation data say."""

@@ -230,7 +230,7 @@ class JunctionTreeVAE:
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             patience=self.patience,
-            identity={"data": corpus.key(), "validation": validation, **self._settings()},
+            identity={"data": corpus.key(), "validation": validation, **self.settings()},
             folder=None if folder is None else Path(folder),
             resume=resume,
             progress=progress,
@@ -461,7 +461,7 @@ class JunctionTreeVAE:
         """Write the model as a folder of plain files: JSON, safetensors, and the vocabulary as text."""
         _checks.fitted(self)
         content = {
-            "settings": self._settings(),
+            "settings": self.settings(),
             "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
             "largest_group": self.groups_.largest,
             "pool": list(self.pool_),
@@ -492,7 +492,7 @@ class JunctionTreeVAE:
         model.network_.eval()
         return model
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What was given when the model was made, ready for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
 
