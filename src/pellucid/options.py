@@ -56,7 +56,7 @@ class Option(NamedTuple):
         return get_origin(self.type) is tuple
 
 
-def option(default: Any, help: str, *names: str, **words: Any) -> Any:  # noqa: A002 - as such libraries call it
+def option(default: Any, help: str, /, *names: str, **words: Any) -> Any:  # noqa: A002 - as such libraries call it
     """A field of a dataclass that may be set; see `Words`."""
     return field(default=default, metadata={"words": Words(help=help, names=names, **words)})
 
