@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from pellucid.games import Game, SymmetricGame, UniformGame
+from pellucid.bank import Bank
+from pellucid.games import Game
+from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
 from pellucid.mirror_prox import MirrorProx
 from pellucid.molecules.network import outputs_of
-from pellucid.molecules.play import Banked, Fresh, StepSample, draw, featurized, neighborly
+from pellucid.molecules.play import Fresh, featurized
 from pellucid.molecules.table import Molecules
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class PropertyFit:
 
     def __init__(self, model: PropertyModel, learned: Molecules, watched: Molecules | None, progress: bool) -> None:
         self.model, self.task = model, model.task_
-        self.play: Fresh | Banked | None = None
+        self.play: Fresh | Bank | None = None
         self.stepper: Callable[[Any], MirrorProx] | None = None
         self.arrange: Callable[[torch.Generator], Tensor] | None = None
         morgan = model.similar.fingerprints
@@ -63,40 +65,43 @@ class PropertyFit:
 
     def _start(self, game: Game) -> None:
         model, hoods = self.model, self.around.hoods
-        if model.play == "banked" and isinstance(game, SymmetricGame):
-            first = self.task.values(outputs_of(model.network_, self.points.graphs))
-            self.play = Banked(game, self.around, self.points, first, refit=model.refit)
+        if model.play == "banked":
+            self.play = Bank(game, self.points.fingerprints.dense(), hoods, refit_every=0)
+            self.play.update(self.task.values(outputs_of(model.network_, self.points.graphs)))
             return
         self.play = Fresh(game, self.points, self.task.values)
-        self.arrange = lambda generator: neighborly(hoods, generator)
-        if isinstance(game, UniformGame):
+        self.arrange = lambda generator: overlap_order(hoods, generator=generator)
+        if game.has_multipliers:
             self.stepper = lambda optimizer: MirrorProx(optimizer, game, multiplier_lr=model.multiplier_rate)
 
-    def take(self, chosen: Tensor, generator: torch.Generator) -> StepSample | Tensor:
+    def take(self, chosen: Tensor, generator: torch.Generator) -> Minibatch | Tensor:
         """A batch to learn from."""
         if not isinstance(self.play, Fresh):
             return chosen
-        return draw(chosen, self.around.hoods, share=self.model.share, members=self.model.members, generator=generator)
+        return sample_minibatch(
+            self.around.hoods, chosen, share=self.model.share, max_members=self.model.members, generator=generator
+        )
 
     def take_watched(self, chosen: Tensor, _: torch.Generator) -> ValidationBatch:
         """A batch to validate on."""
         return ValidationBatch(chosen)
 
-    def loss(self, batch: StepSample | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
+    def loss(self, batch: Minibatch | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation accuracy alone."""
         # Lightning moves what it can to the network's device; indices, losses and witnesses are at home on the CPU.
         network = self.model.network_
         if isinstance(batch, ValidationBatch):
             index = batch.molecules.cpu()
             return {"loss": self.task.loss(network(self.watched.graphs.batch(index)).cpu(), self.watched_y[index])}
-        labeled = (batch.labeled if isinstance(batch, StepSample) else batch).cpu()
+        labeled = (batch.centers if isinstance(batch, Minibatch) else batch).cpu()
         outputs = network(self.points.graphs.batch(labeled)).cpu()
         fit = self.task.loss(outputs, self.y[labeled])
-        if isinstance(self.play, Banked):
+        if isinstance(self.play, Bank):
+            if int(self.play.steps) % self.model.refit == 0:
+                self.play.refit()
             penalty = self.play.penalty(self.task.values(outputs), labeled)
-        elif self.play is not None and isinstance(batch, StepSample):
-            here = StepSample(labeled, batch.others.cpu(), batch.playing.cpu(), batch.hoods.to("cpu"))
-            penalty = self.play.penalty(network, outputs, here)
+        elif self.play is not None and isinstance(batch, Minibatch):
+            penalty = self.play.penalty(network, outputs, batch.to("cpu"))
         else:
             return {"loss": fit}
         return {"loss": fit + penalty, "fit": fit, "penalty": penalty}

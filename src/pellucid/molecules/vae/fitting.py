@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.minibatches import sample_minibatch
 from pellucid.molecules.fingerprints import Fingerprints
-from pellucid.molecules.play import draw
 from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.readable import Readable
@@ -92,11 +92,11 @@ class AutoencoderFit:
             return batch
         hoods = self.readable.hoods
         playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.share * len(chosen)), 1)]
-        drawn = draw(playing, hoods, share=1.0, members=self.members, generator=generator)
-        where = torch.cat([drawn.labeled, drawn.others]).numpy()
-        members = encoded(self.readable.packed(where))
-        x = Fingerprints(self.readable.fingerprints.words[where]).dense()
-        return batch._replace(round=Round(members, x, drawn.hoods))
+        minibatch = sample_minibatch(hoods, playing, max_members=self.members, generator=generator)
+        points = minibatch.points.numpy()
+        members = encoded(self.readable.packed(points))
+        x = Fingerprints(self.readable.fingerprints.words[points]).dense()
+        return batch._replace(round=Round(members, x, minibatch.hoods))
 
     def take_watched(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to validate on: the same noise in every epoch."""
