@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pellucid.deviations import absolute_error, gaussian_kl, squared_error
     from pellucid.errors import ConvergenceError, InputError, PellucidError, PellucidWarning
     from pellucid.games import AsymmetricGame, Game, Outcome, SumOfGames, SymmetricGame, UniformGame
+    from pellucid.minibatches import Minibatch, OverlapSampler, overlap_order, sample_minibatch
     from pellucid.mirror_prox import MirrorProx
     from pellucid.neighborhoods import Neighborhoods, Windows
     from pellucid.trust import Calibration, calibrate
@@ -40,6 +41,7 @@ _HOMES = {
     "deviations": ("absolute_error", "gaussian_kl", "squared_error"),
     "errors": ("ConvergenceError", "InputError", "PellucidError", "PellucidWarning"),
     "games": ("AsymmetricGame", "Game", "Outcome", "SumOfGames", "SymmetricGame", "UniformGame"),
+    "minibatches": ("Minibatch", "OverlapSampler", "overlap_order", "sample_minibatch"),
     "mirror_prox": ("MirrorProx",),
     "neighborhoods": ("Neighborhoods", "Windows"),
     "trust": ("Calibration", "calibrate"),
@@ -90,9 +92,11 @@ __all__ = [
     "Game",
     "InputError",
     "LinearFamily",
+    "Minibatch",
     "MirrorProx",
     "Neighborhoods",
     "Outcome",
+    "OverlapSampler",
     "PellucidError",
     "PellucidWarning",
     "SumOfGames",
@@ -116,6 +120,8 @@ __all__ = [
     "lagged",
     "metrics",
     "nearest",
+    "overlap_order",
+    "sample_minibatch",
     "sampled",
     "squared_error",
     "windows",

@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pellucid.bank import Bank
 from pellucid.games import Game, SymmetricGame
+from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
 from pellucid.molecules._inputs import checked_network
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.network import outputs_of
-from pellucid.molecules.play import Banked, Fresh, StepSample, draw, featurized, neighborly
+from pellucid.molecules.play import Fresh, featurized
 from pellucid.molecules.table import Molecules
 from pellucid.molecules.tasks import Task
 from pellucid.named_games import stepper_of
@@ -95,7 +97,7 @@ class PropertyFit(Fit[FittedProperties]):
         self.y[: len(learned)] = self.task.inner(learned.y)
         self.play = None if game is None else self._new_play(game)
         self.companion, self.stepper = self.play, stepper_of(game, multiplier_rate=model.multiplier_rate)
-        arrange = self._neighborly if isinstance(self.play, Fresh) else None
+        arrange = self._overlap_order if isinstance(self.play, Fresh) else None
         # Unlabeled points take their turn only where each is evaluated by itself.
         count = len(texts) if model.play == "banked" else len(learned)
         self.batches = Batches(self.take, count, size=model.batch_size, seed=model.seed, arrange=arrange)
@@ -106,36 +108,40 @@ class PropertyFit(Fit[FittedProperties]):
                 lambda chosen, _: ValidationBatch(chosen), len(self.held_out), size=model.batch_size, seed=None
             )
 
-    def _new_play(self, game: Game) -> Fresh | Banked:
+    def _new_play(self, game: Game) -> Fresh | Bank:
         if self.model.play == "banked" and isinstance(game, SymmetricGame):
-            first = self.task.values(outputs_of(self.network, self.points.graphs))
-            return Banked(game, self.around, self.points, first, refit=self.model.refit)
+            bank = Bank(game, self.points.fingerprints.dense(), self.around.hoods, refit_every=0)
+            bank.update(self.task.values(outputs_of(self.network, self.points.graphs)))
+            return bank
         return Fresh(game, self.points, self.task.values)
 
-    def _neighborly(self, generator: torch.Generator) -> Tensor:
-        return neighborly(self.around.hoods, generator)
+    def _overlap_order(self, generator: torch.Generator) -> Tensor:
+        return overlap_order(self.around.hoods, generator=generator)
 
-    def take(self, chosen: Tensor, generator: torch.Generator) -> StepSample | Tensor:
+    def take(self, chosen: Tensor, generator: torch.Generator) -> Minibatch | Tensor:
         """A batch to learn from."""
         if not isinstance(self.play, Fresh):
             return chosen
-        return draw(chosen, self.around.hoods, share=self.model.share, members=self.model.members, generator=generator)
+        return sample_minibatch(
+            self.around.hoods, chosen, share=self.model.share, max_members=self.model.members, generator=generator
+        )
 
-    def loss(self, batch: StepSample | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
+    def loss(self, batch: Minibatch | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation accuracy alone."""
         # Lightning moves what it can to the network's device; indices, losses and witnesses are at home on the CPU.
         if isinstance(batch, ValidationBatch):
             index = batch.molecules.cpu()
             outputs = self.network(self.held_out_points.graphs.batch(index)).cpu()
             return {"loss": self.task.loss(outputs, self.held_out_y[index])}
-        labeled = (batch.labeled if isinstance(batch, StepSample) else batch).cpu()
+        labeled = (batch.centers if isinstance(batch, Minibatch) else batch).cpu()
         outputs = self.network(self.points.graphs.batch(labeled)).cpu()
         fit = self.task.loss(outputs, self.y[labeled])
-        if isinstance(self.play, Banked):
+        if isinstance(self.play, Bank):
+            if int(self.play.steps) % self.model.refit == 0:
+                self.play.refit()
             penalty = self.play.penalty(self.task.values(outputs), labeled)
-        elif self.play is not None and isinstance(batch, StepSample):
-            here = StepSample(labeled, batch.others.cpu(), batch.playing.cpu(), batch.hoods.to("cpu"))
-            penalty = self.play.penalty(self.network, outputs, here)
+        elif self.play is not None and isinstance(batch, Minibatch):
+            penalty = self.play.penalty(self.network, outputs, batch.to("cpu"))
         else:
             return {"loss": fit}
         return {"loss": fit + penalty, "fit": fit, "penalty": penalty}

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.minibatches import sample_minibatch
 from pellucid.molecules._inputs import split_off
 from pellucid.molecules.fingerprints import Fingerprints
-from pellucid.molecules.play import draw
 from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitted import FittedAutoencoder
@@ -93,11 +93,11 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             return batch
         hoods = self.readable.hoods
         playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.model.share * len(chosen)), 1)]
-        drawn = draw(playing, hoods, share=1.0, members=self.model.members, generator=generator)
-        where = torch.cat([drawn.labeled, drawn.others]).numpy()
-        members = encoded(self.readable.packed(where))
-        x = Fingerprints(self.readable.fingerprints.words[where]).dense()
-        return batch._replace(round=Round(members, x, drawn.hoods))
+        minibatch = sample_minibatch(hoods, playing, max_members=self.model.members, generator=generator)
+        points = minibatch.points.numpy()
+        members = encoded(self.readable.packed(points))
+        x = Fingerprints(self.readable.fingerprints.words[points]).dense()
+        return batch._replace(round=Round(members, x, minibatch.hoods))
 
     def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to validate on: the same noise in every epoch."""
