@@ -19,7 +19,8 @@ from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
-from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, stated, unknown
+from pellucid.numbers import percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, stated, unknown
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:

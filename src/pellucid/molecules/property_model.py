@@ -24,8 +24,9 @@ from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRu
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import PropertyScores, score
-from pellucid.molecules.table import Molecules, Rejection, canonicals, counted
+from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
+from pellucid.numbers import counted
 from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.report.numbers import MINUS, counted, number, percent
+from pellucid.numbers import counted, listed
+from pellucid.report.numbers import MINUS, number, percent
 from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Values of the context before a forecast, channels and parameters that a page shows.
 _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
+# Channels whose bounds a sentence names.
+_BOUNDS = 4
 # Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
 _PANELS = 60
 
@@ -172,7 +175,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     return {
         "name": name,
         "deviation": number(gap),
-        "relative": percent(gap / move) if move > 0 else None,
+        "relative": percent(gap / move, 0) if move > 0 else None,
         "bound": number(float(bound)) if np.isfinite(bound) else None,
         # Along a forecast errors add up: a band of one step would look like that of the forecast.
         "lines": lines(traces, band if explanation.forced else None, f"Forecast of {name} over {len(mean)} steps"),
@@ -200,8 +203,8 @@ def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
         return None
     return {
         "law": _laws(explanation, k, law.parameters[None])[0],
-        "explained": percent(float(law.explained[k])) if np.isfinite(law.explained[k]) else None,
-        "local": percent(float(law.local[k])) if np.isfinite(law.local[k]) else None,
+        "explained": percent(float(law.explained[k]), 0) if np.isfinite(law.explained[k]) else None,
+        "local": percent(float(law.local[k]), 0) if np.isfinite(law.local[k]) else None,
     }
 
 
@@ -228,7 +231,7 @@ def _trust(explanation: ForecastExplanation) -> str:
     if explanation.bound is not None:
         named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
         parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
-        text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        text = listed(parts, _BOUNDS)
         rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,

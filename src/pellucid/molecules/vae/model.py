@@ -19,7 +19,7 @@ from pellucid.molecules._inputs import some, whole_delta
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
-from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitting import AutoencoderFit
@@ -30,6 +30,7 @@ from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.numbers import counted
 from pellucid.trust import LEVEL, Calibration, calibrate
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
