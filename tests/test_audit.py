@@ -159,4 +159,4 @@ def test_shares_far_below_zero_say_no_more_than_that():
     x = torch.tensor([[0.0], [1e-9], [2e-9], [1.0]], dtype=torch.float64).repeat(5, 1)
     f = torch.randn(20, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     report = pl.audit(f, x, pl.from_lists([range(i, i + 3) for i in range(17)], n_points=20), pl.LinearFamily())
-    assert "held-out variance explained     below -9999 %" in str(report)
+    assert "held-out variance explained      below -9999 %" in str(report)

@@ -13,9 +13,10 @@ from pellucid.report.numbers import MINUS, number, percent
 from pellucid.report.page import embed, render, require_kind, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
-from pellucid.series.explanation import ForecastExplanation
+from pellucid.series.explanation import ForecastExplanation, unstable
 from pellucid.series.laws import spectral_radius
 from pellucid.trust import typical, unknown
+from pellucid.witnesses.text import law_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -211,17 +212,14 @@ def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
 def _laws(explanation: ForecastExplanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
-    left = len(explanation.names) - len(rows)
-    more = f" … and {counted(left, 'weaker term')}" if left else ""
+    weaker = len(explanation.names) - len(rows)
+    more = f" … and {counted(weaker, 'weaker term')}" if weaker else ""
     parameters = explanation.parameters if parameters is None else parameters
+    names = ["", *explanation.names[1:]]
     texts = []
-    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
-        terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
-        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
-        text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
-        text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
+    for theta, radius in zip(parameters[:, :, k].tolist(), spectral_radius(parameters).tolist(), strict=True):
+        law = law_text([(theta[i], names[i]) for i in rows], digits=explanation.digits, minus=MINUS)
+        texts.append(f"{explanation.channels[k]}[t+1] = {law}{more}{unstable(radius)}")
     return texts
 
 
