@@ -147,7 +147,7 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
             else {
                 "name": "Held-out variance explained",
                 "value": percent(left_out, 0),
-                "note": f"at members not fitted to; {percent(found['explained'])} at those fitted to",
+                "note": f"at members not fitted to; {percent(found['explained'], 0)} at those fitted to",
             },
             {
                 "name": "Distance, median",
