@@ -120,7 +120,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     ) -> Plan[Recordings, Forecaster]:
         """Cut the recordings into parts, and choose the laws that both models are witnessed by."""
         from pellucid import runs
-        from pellucid.report.numbers import counted
+        from pellucid.numbers import counted
         from pellucid.series.forecaster import Forecaster
         from pellucid.series.splitting import described, recommendation, split
 

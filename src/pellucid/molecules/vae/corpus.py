@@ -20,10 +20,11 @@ from pellucid import _checks
 from pellucid._files import cache_folder
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import over_chunks
-from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.packing import FORMAT, RAGGED, all_arrays, gather, key_of, pack, rows_of, write
 from pellucid.molecules.vae.trees import LARGEST, LIMIT
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.numbers import counted
 
 # Molecules that one task of a worker handles.
 _CHUNK = 512
