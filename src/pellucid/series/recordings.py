@@ -19,6 +19,9 @@ from pellucid.tables import LARGEST
 if TYPE_CHECKING:
     from pellucid.series.gathering import Treatment
 
+UNNAMED = "channel"
+"""What columns are called, with a number, where they have no names."""
+
 
 class Origin(NamedTuple):
     """Where a recording is from."""
@@ -431,4 +434,4 @@ def refuse_twice(names: Sequence[str], source: str) -> None:
 
 
 def default_names(count: int) -> list[str]:
-    return [f"channel {i + 1}" for i in range(count)]
+    return [f"{UNNAMED} {i + 1}" for i in range(count)]
