@@ -102,8 +102,13 @@ def assess(
     sources, others = sources_of(data, pattern), sources_of(healthy, pattern) if places is None else []
     names, parts = measured(sources)
     if len(names) < 2:
-        cure = "cut it into pieces of so many rows with `every=`" if every is None else "choose a smaller `every`"
-        raise InputError("There must be several recordings to follow a machine over time", got="1", cure=f"{cure}")
+        pieces = f"cut it into pieces of so many rows with {Parameter('every'):=}"
+        raise InputError(
+            "There must be several recordings to follow a machine over time",
+            got="1",
+            cure=pieces if every is None else f"choose a smaller {Parameter('every')}",
+            parameter="every",
+        )
     inside = np.zeros(len(names), dtype=bool)
     if places is None:
         _, sound = measured(others)
@@ -112,7 +117,7 @@ def assess(
         if not inside.any():
             raise InputError(
                 "There must be healthy recordings to compare with",
-                got=f"none of the {len(names)} by {healthy!r}",
+                got=f"none of the {len(names)} by {_written(healthy)}",
                 cure=f"name others with {Parameter('healthy'):=}",
                 parameter="healthy",
             )
@@ -155,6 +160,13 @@ def check_healthy(healthy: Any) -> Any:
             )
         return lambda count: slice(max(1, round(healthy * count)))
     return None
+
+
+def _written(healthy: Any) -> str:
+    """As people write it, a slice as in Python's brackets."""
+    if not isinstance(healthy, slice):
+        return repr(healthy)
+    return ":".join("" if end is None else str(end) for end in (healthy.start, healthy.stop))
 
 
 def _row(part: Measured, law: np.ndarray) -> np.ndarray:
