@@ -76,14 +76,14 @@ def _grouped(groups: Sequence[Hashable], seed: int | None, sizes: Sequence[int])
 
 
 def hold_out(count: int, share: float, *, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """The places of what is learned from and of what is held out, each in order; at least one is held out.
+    """The places of what is learned from and of what is held out, each in order.
 
     Parameters
     ----------
     count : int
         Number of items. Whoever calls this looks whether any are left to learn from.
     share : float
-        Of the items, to be held out: about so many.
+        Of the items, to be held out: about so many, but at least one, unless it is 0.
     seed : int, optional
         Seed of the choice at random; None holds out the last ones.
 
@@ -92,7 +92,7 @@ def hold_out(count: int, share: float, *, seed: int | None) -> tuple[np.ndarray,
     >>> hold_out(6, 0.3, seed=None)
     (array([0, 1, 2, 3]), array([4, 5]))
     """
-    held = max(round(share * count), 1)
+    held = max(round(share * count), 1) if share else 0
     if seed is None:
         return np.arange(max(count - held, 0)), np.arange(max(count - held, 0), count)
     order = np.random.default_rng(seed).permutation(count)
