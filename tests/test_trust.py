@@ -8,7 +8,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 import pellucid as pl
-from pellucid.leaving_out import one_left_out
+from pellucid.held_out import one_left_out
 from pellucid.trust import Calibration, HeldOut, held_out, stated, typical, unknown
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
+from pellucid.splitting import Parts as Parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,14 +48,6 @@ class TrainingOptions(NoOptions):
         """Those of the settings that are set, of the training and of these names."""
         names = ("epochs", "width", "batch_size", "learning_rate", "seed", *names)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-
-class Parts(NamedTuple, Generic[Data]):
-    """What is learned from, chosen and calibrated on, and tested on."""
-
-    train: Data
-    validation: Data
-    test: Data
 
 
 class Source(NamedTuple, Generic[Data]):
@@ -192,7 +185,7 @@ class Domain(ABC, Generic[Data, Model]):
         """
 
     def strength(self, settings: Any) -> str | None:
-        """The setting that says how much witnesses count: the weight, or the margin of the uniform game; None without."""
+        """The setting that says how much witnesses count: "weight", or "margin" of the uniform game; None without."""
         strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
         return strengths.get(settings.game, "weight")
 

@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.leaving_out import DRAWS, FEWEST, MOST, HeldOut, held_out
+from pellucid.held_out import DRAWS, FEWEST, MOST, HeldOut, held_out
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
 from pellucid.witnesses.base import WitnessFamily

@@ -52,9 +52,7 @@ def summary_text(summary: RunSummary, domain: Domain[Any, Any]) -> str:
     return "\n".join([*lines, *(f"note: {sentence}" for sentence in summary.verdict)])
 
 
-def measure_rows(
-    models: Mapping[str, ModelSummary | BaselineSummary], measures: Sequence[Measure]
-) -> list[list[str]]:
+def measure_rows(models: Mapping[str, ModelSummary | BaselineSummary], measures: Sequence[Measure]) -> list[list[str]]:
     """A row per measure that at least one model has."""
     return [
         [f"{measure.title} ({measure.better} is better)",

@@ -51,7 +51,7 @@ def predicted_table(
     invalid = [row for row, (_, reason) in zip(table.numbers, molecules, strict=True) if reason]
     if invalid:
         warn(
-            f"{len(invalid)} of {len(molecules)} rows have no prediction, see the column \"problem\"; the first is row "
+            f'{len(invalid)} of {len(molecules)} rows have no prediction, see the column "problem"; the first is row '
             f"{invalid[0]}."
         )
     names = [f"predicted: {name}" for name in model.targets_]
@@ -87,7 +87,7 @@ def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -
     trees = [explanation for explanation in explanations if not _note(explanation)]
     if len(trees) < len(explanations):
         count = f"{len(explanations) - len(trees)} of {len(explanations)} molecules"
-        warn(f"{count} have too few similar ones for a tree; see the column \"note\".")
+        warn(f'{count} have too few similar ones for a tree; see the column "note".')
     unbounded = [e for e in trees if e.bound is None or (e.bound != e.bound).any()]
     if unbounded:
         none = all(explanation.bound is None for explanation in trees)

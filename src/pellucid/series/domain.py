@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Monitor, Parts, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import Domain, Explained, Measured, Monitor, Plan, Shown, Source, Speak, TrainingOptions
 from pellucid.options import NoOptions, option
 from pellucid.series.explaining import SeriesExplaining
 from pellucid.series.laws import CURE, NOTHING
@@ -73,9 +73,6 @@ class SeriesSettings(TrainingOptions):
         default="chosen by cross-validation",
         minimum=0,
     )
-    game: Literal["symmetric", "asymmetric", "none"] = option(
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
     patience: int = option(5, "Stop early after so many epochs without a better validation loss.", minimum=1)
 
 
@@ -90,6 +87,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     source: ClassVar[str] = "A file, or a folder with one recording per file."
     item: ClassVar[str] = "recording"
     counted: ClassVar[str] = "rows"
+    points: ClassVar[str] = "steps"
     file: ClassVar[str] = "forecaster"
     example: ClassVar[str] = "recording.csv"
     transparency: ClassVar[str] = "relative_deviation"
@@ -134,7 +132,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         model = Forecaster(game=None if settings.game == "none" else settings.game, **values)
         recordings.require_variation()
         length = model.context + model.horizon
-        parts = Parts(**split(recordings, length, model.seed, test, kind=settings.split))
+        parts = split(recordings, length, model.seed, test, kind=settings.split)
         advice = recommendation(recordings, length) if settings.split == "random" and test is None else None
         unused = list(filter(None, [recordings.unused(length)]))
         model, choices = model.settled(parts.train)
@@ -156,6 +154,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
             choices=tuple(choices),
             decisions=(*recordings.decisions(), *unused),
             remarks=() if advice is None else (advice,),
+            stops_early=True,
         )
 
     def validate(self, model: Forecaster, data: Recordings) -> tuple[float, float]:
@@ -187,7 +186,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     def baseline(self, plan: Plan[Recordings, Forecaster]) -> BaselineSummary:
         """One linear law for everything."""
         model = plan.model
-        return BaselineSummary(**_linear_law(plan).measured(plan.parts.test, model.context, model.horizon))
+        return _linear_law(plan).measured(plan.parts.test, model.context, model.horizon)
 
     def remarks(self, models: Mapping[str, Forecaster], plan: Plan[Recordings, Forecaster]) -> list[str]:
         """Whether one linear law for everything is enough, as the validation data say."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.numbers import counted, listed
 from pellucid.report.numbers import MINUS, number, percent
-from pellucid.report.page import embed, render, require_kind, write_page
+from pellucid.report.page import embed, render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import ForecastExplanation, unstable
@@ -40,7 +40,6 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     path : str or Path
         The HTML file.
     """
-    require_kind(summary, "series")
     # Summaries begin with the most trustworthy, pages with the least.
     groups: dict[str, list[Example]] = {"least": [], "most": [], "others": []}
     for example in ranked(summary):
@@ -57,7 +56,7 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     return write_page(
         path,
         "series.html",
-        **common(summary),
+        **common(summary, calibrated_on="sequence"),
         channels=channels[:_CHANNELS],
         items=items,
         share=share(summary, "forecast"),
