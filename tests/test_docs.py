@@ -68,9 +68,9 @@ def command_of(words):
     """The command that a line of words starts with, and the options that the line names."""
     import typer
 
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
-    command, named = typer.main.get_command(app), []
+    command, named = typer.main.get_command(command_line()), []
     while hasattr(command, "commands"):
         word = words.pop(0)
         assert word in command.commands, f"no command {word!r} in {named}"
@@ -97,10 +97,10 @@ def test_the_commands_of_the_pages_exist_with_their_options():
 def test_every_command_has_its_place_on_the_page(site):
     import typer
 
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
     page = (site / "commands.html").read_text()
-    for name in typer.main.get_command(app).commands:
+    for name in typer.main.get_command(command_line()).commands:
         assert f'<h2 id="{name}">' in page
 
 

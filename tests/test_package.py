@@ -82,7 +82,7 @@ def saved(tmp_path_factory):
 @pytest.mark.parametrize(("model", "data"), [("molecules", "molecule.csv"), ("recordings", "recording.csv")])
 def test_who_predicts_or_explains_imports_what_that_needs(saved, command, model, data):
     words = ["pellucid", command, str(saved / model), str(saved / data)]
-    loaded = loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import app; app(standalone_mode=False)")
+    loaded = loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import command_line; command_line()(standalone_mode=False)")
     assert "torch" in loaded
     assert not loaded & HEAVY
     assert model == "molecules" or "rdkit" not in loaded

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from pellucid.explanations import Explanation
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
@@ -33,6 +34,9 @@ Speak = Callable[[str], None]
 class TrainingOptions(NoOptions):
     """What every training can be set to; domains add their own, and leave open what suits the data."""
 
+    game: Literal["symmetric", "asymmetric", "none"] = option(
+        "symmetric", "Which game is played; none trains DEEP alone."
+    )
     epochs: int | None = option(None, "How often all data are seen.", default=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Items in a training step.", default=_SUITS, minimum=1)
@@ -90,6 +94,8 @@ class Plan(Generic[Data, Model]):
     """What somebody should know before reading the numbers."""
     rejected: tuple[tuple[Any, ...], ...] = ()
     """Rows that cannot be used, with the reason."""
+    stops_early: bool = False
+    """Whether the training ends where the validation loss stops falling."""
 
 
 @final
@@ -142,12 +148,18 @@ class Domain(ABC, Generic[Data, Model]):
     """What is explained, one of them: "molecule"."""
     counted: ClassVar[str]
     """What the sizes of the parts count: "molecules", "rows"."""
+    points: ClassVar[str]
+    """What neighborhoods consist of: "molecules", "steps"."""
     file: ClassVar[str]
     """The JSON file of a saved model, without its ending."""
     example: ClassVar[str]
-    """What to explain next, as typed on a command line."""
+    """What to explain next, as typed on a command line: "recording.csv"."""
     transparency: ClassVar[str] = "deviation"
     """The key of the measure that says whether GAME is more transparent than DEEP."""
+    shown: ClassVar[int] = 40
+    """Explanations of test points in a report, at most."""
+    ends: ClassVar[int] = 6
+    """Of these, so many are marked as the most trustworthy, and as many as the least."""
 
     Reading: ClassVar[type[NoOptions]] = NoOptions
     """How files are read; a run keeps it, so that later files are read alike."""
@@ -178,6 +190,11 @@ class Domain(ABC, Generic[Data, Model]):
         weight : float, optional
             Weight of the game; by default what suits the data.
         """
+
+    def strength(self, settings: Any) -> str | None:
+        """The setting that says how much witnesses count: "weight", or "margin" of the uniform game; None without."""
+        strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
+        return strengths.get(settings.game, "weight")
 
     def fit(
         self, model: Model, plan: Plan[Data, Model], settings: Any, *, folder: Path, resume: bool, progress: bool
@@ -240,24 +257,100 @@ class Domain(ABC, Generic[Data, Model]):
 
     def overview(self, explanations: Mapping[str, Explanation], target: str | None) -> str:
         """Several explanations as text."""
-        return "\n\n".join(f"{label}\n{found.text(target)}" for label, found in explanations.items())
+        return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
         """Write the report of a run as one HTML file: numbers, charts, and the texts of its explanations."""
-        from pellucid.report.plain import write
+        from pellucid.report.plain import write_run
 
-        write(summary, path, item=self.item)
+        write_run(summary, path, item=self.item)
 
-    @abstractmethod
     def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
         """Write several explanations as one HTML file; how many there was no room for."""
+        from pellucid.report.plain import write_texts
+
+        write_texts({label: explanation.text() for label, explanation in explanations.items()}, path, title=title)
+        return 0
+
+
+class Demonstration(NamedTuple):
+    """What `pellucid demo` does with a domain."""
+
+    title: str
+    source: Source[Any]
+    settings: Any
+    notes: Sequence[str]
+    """What is learned from, a sentence each."""
+    choose: Callable[[RunSummary], str]
+    """The item to explain at the end."""
+    about: str
+    """Which one that is, in words."""
+    picture: str
+    """The file of its picture, in the folder of the run."""
+
+
+class Demonstrable(ABC):
+    """A domain with data at hand that show what it does: see `pellucid demo`."""
+
+    @abstractmethod
+    def demonstration(self, *, smoke: bool) -> Demonstration:
+        """Data that need no download, and settings for minutes of training, or seconds of a smoke test."""
+
+
+class Assessment(Protocol):
+    """What a `Monitor` finds: a text, and the same as a page, as numbers and as a picture."""
+
+    def __str__(self) -> str: ...
+
+    def to_html(self, path: str | Path, *, title: str) -> None:
+        """Write a page."""
+
+    def to_json(self, path: str | Path) -> None:
+        """Write every number as JSON."""
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write every number as a table."""
+
+    def plot(self) -> Figure:
+        """A picture, to be saved as .svg or .png."""
 
 
 class Monitor(ABC):
     """A domain whose models can follow something over time, beside what is healthy: see `pellucid score`."""
 
+    Assessing: ClassVar[type[NoOptions]] = NoOptions
+    """What is healthy, and what an alarm is."""
+
     @abstractmethod
-    def assess(self, model: Any, path: Path, reading: Any, **settings: Any) -> Any:
-        """The condition over time; see `pellucid.series.assess`."""
+    def assess(
+        self,
+        model: Any,
+        path: Path,
+        reading: Any,
+        settings: Any,
+        *,
+        learned: str | None = None,
+        progress: bool = False,
+        warn: Speak = lambda _: None,
+    ) -> Assessment:
+        """The condition over time.
+
+        Parameters
+        ----------
+        model : Any
+            A model of what was healthy.
+        path : Path
+            The file or folder to follow, in the order of time.
+        reading : Reading
+            How it is read.
+        settings : Assessing
+            What is healthy, and what an alarm is.
+        learned : str, optional
+            The name of the file or folder that the model learned from, where it is known: `DataSummary.source`.
+        progress : bool
+            Show a progress bar.
+        warn : callable
+            Takes sentences on what is doubtful.
+        """

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pellucid import InputError, audit
 from pellucid import nearest as near
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
-from pellucid.cli import app
+from pellucid.cli import command_line
 from pellucid.molecules import nav17
 from pellucid.predictions import read_predictions
 from pellucid.witnesses.scaled import ScaledLinearFamily
@@ -29,7 +29,7 @@ def write(path, columns, separator=","):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, ["audit", *map(str, arguments)])
+    result = CliRunner().invoke(command_line(), ["audit", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

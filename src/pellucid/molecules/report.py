@@ -11,8 +11,9 @@ import numpy as np
 from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
 from pellucid.report.numbers import decimals, fixed, number
-from pellucid.report.page import render, require_kind, write_page
+from pellucid.report.page import render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
+from pellucid.summaries import Example, RunSummary
 from pellucid.trust import FEWEST, unknown
 
 if TYPE_CHECKING:
@@ -26,60 +27,53 @@ _TARGETS = 12
 _OTHERS = 3
 
 
-def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+def write(summary: RunSummary, path: str | Path) -> Path:
     """Write the report of a run as one HTML file.
 
     Parameters
     ----------
-    summary : mapping of str to object
-        What `pellucid train molecules` wrote to summary.json.
+    summary : RunSummary
+        What the run measured.
     path : str or Path
-        Of the HTML file.
+        The HTML file.
     """
-    require_kind(summary, "molecules")
-    return _write(summary, path)
-
-
-def write_explanations(
-    explanations: Sequence[MoleculeExplanation], path: str | Path, *, title: str = "Explanations"
-) -> Path:
-    """Write several explanations as one HTML file: the gallery alone.
-
-    Parameters
-    ----------
-    explanations : sequence of MoleculeExplanation
-        Of one model.
-    path : str or Path
-        Of the HTML file.
-    title : str
-        Of the page.
-    """
-    items = [{"explanation": e.to_dict(), "place": f"molecule {i + 1}"} for i, e in enumerate(explanations)]
-    targets = list(explanations[0].targets) if explanations else []
-    return _write({"kind": "molecules", "title": title, "targets": targets, "explanations": items}, path)
-
-
-def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     pictures = Pictures()
-    contents = ranked(summary)
-    explanations = [MoleculeExplanation.from_dict(dict(item["explanation"])) for item in contents]
-    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.get("targets") or []))]
+    examples = ranked(summary)
+    explanations = [MoleculeExplanation.from_dict(example.explanation) for example in examples]
+    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.outputs))]
     items = [
-        _item(item, explanation, i, places, pictures)
-        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+        _item(example, explanation, i, places, pictures)
+        for i, (example, explanation) in enumerate(zip(examples, explanations, strict=True))
     ]
     return write_page(
         path,
         "molecules.html",
         **common(summary),
-        targets=list(summary.get("targets") or []),
+        targets=summary.outputs,
         items=items,
-        share=share(summary, "test molecule" if summary.get("deviations") else "explained molecule"),
+        share=share(summary, "test molecule" if summary.deviations else "explained molecule"),
         # Summaries begin with the most trustworthy.
         least=[item for item in items[::-1] if item["rank"] == "least"],
         most=[item for item in items if item["rank"] == "most"],
         sheet=pictures.sheet(),
     )
+
+
+def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: str | Path, *, title: str) -> Path:
+    """Write several explanations as one HTML file: the gallery alone.
+
+    Parameters
+    ----------
+    explanations : mapping of str to MoleculeExplanation
+        Explanations of one model, by what the molecules are called.
+    path : str or Path
+        The HTML file.
+    title : str
+        Title of the page.
+    """
+    examples = tuple(Example(explanation=e.to_dict(), place=label) for label, e in explanations.items())
+    outputs = next(iter(explanations.values())).targets if explanations else ()
+    return write(RunSummary(kind="molecules", title=title, outputs=outputs, explanations=examples), path)
 
 
 def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str | None = None) -> Path:
@@ -113,18 +107,18 @@ def fragment(explanation: MoleculeExplanation) -> Markup:
 
 
 def _item(
-    item: Mapping[str, Any], explanation: MoleculeExplanation, place: int, places: Sequence[int], pictures: Pictures
+    example: Example, explanation: MoleculeExplanation, index: int, places: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
-    bare = not item.get("measured")
-    measured = item.get("measured") or [None] * len(explanation.targets)
+    bare = not example.measured
+    measured = example.measured or [None] * len(explanation.targets)
     view = _view(explanation, pictures, measured)
     known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
     bounds = explanation.bound
     return {
-        "rank": item.get("rank", "others"),
-        "place": item.get("place") or f"molecule {place + 1}",
-        "key": f"x{place}",
+        "rank": example.rank,
+        "place": example.place or f"molecule {index + 1}",
+        "key": f"x{index}",
         "view": view,
         # For every target the number to sort by and the text to show.
         "sort": {

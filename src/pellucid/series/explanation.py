@@ -13,10 +13,10 @@ import torch
 
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
-from pellucid.runs import NEAR_ZERO
 from pellucid.series.laws import NOTHING, spectral_radius
 from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, percent, typical, unknown
+from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 

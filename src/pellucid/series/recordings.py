@@ -119,9 +119,11 @@ class Recordings:
         for name, reason in self.ignored:
             reasons.setdefault(reason, []).append(name)
         result = []
+        # Text can be no channel.
+        numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
             who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
-            cure = "" if reason.startswith("holds") else "; keep with `channels=`"  # text can be no channel
+            cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
             result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
         return [*result, *self.notes]
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.report.numbers import MINUS, counted, number, percent
-from pellucid.report.page import embed, render, require_kind, write_page
+from pellucid.report.page import embed, render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.laws import spectral_radius
+from pellucid.summaries import Example, RunSummary
 from pellucid.trust import typical, unknown
 
 if TYPE_CHECKING:
@@ -25,43 +26,37 @@ _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
 _PANELS = 60
 
 
-def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+def write(summary: RunSummary, path: str | Path) -> Path:
     """Write the report of a run as one HTML file.
 
     Parameters
     ----------
-    summary : mapping of str to object
-        What `pellucid train series` wrote to summary.json.
+    summary : RunSummary
+        What the run found.
     path : str or Path
-        Of the HTML file.
+        The HTML file.
     """
-    require_kind(summary, "series")
     # Summaries begin with the most trustworthy, pages with the least.
-    every = ranked(summary)
-    groups = {
-        rank: [item for item in every if item.get("rank", "others") == rank] for rank in ("least", "most", "others")
-    }
-    given = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
-    contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
-    explanations = [ForecastExplanation.from_dict(dict(item["explanation"])) for item in contents]
+    groups: dict[str, list[Example]] = {"least": [], "most": [], "others": []}
+    for example in ranked(summary):
+        groups[example.rank].append(example)
+    examples = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
+    shown = examples[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.outputs))))]
+    explanations = [ForecastExplanation.from_dict(example.explanation) for example in shown]
     items = [
-        {
-            "rank": item.get("rank", "others"),
-            "place": item.get("place") or f"forecast {i + 1}",
-            "view": _view(explanation),
-        }
-        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+        {"rank": example.rank, "place": example.place or f"forecast {i + 1}", "view": _view(explanation)}
+        for i, (example, explanation) in enumerate(zip(shown, explanations, strict=True))
     ]
     laws = [[_laws(e, k) for k in _shown(e)] for e in explanations]
-    channels = list(summary.get("channels") or (explanations[0].channels if explanations else []))
+    channels = list(summary.outputs or (explanations[0].channels if explanations else ()))
     return write_page(
         path,
         "series.html",
-        **common(summary),
+        **common(summary, calibrated_on="sequence"),
         channels=channels[:_CHANNELS],
         items=items,
         share=share(summary, "forecast"),
-        left=len(given) - len(items),
+        left=len(examples) - len(items),
         laws=embed(laws),
     )
 
@@ -88,8 +83,8 @@ def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path
     channels = list(next(iter(explanations.values())).channels)
     room = max(2, _PANELS // min(_CHANNELS, len(channels)))
     shown = sorted(explanations, key=lambda place: far[place])[-room:]
-    items = [{"place": place, "explanation": explanations[place].to_dict()} for place in shown]
-    write({"kind": "series", "title": title, "channels": channels, "explanations": items}, path)
+    examples = tuple(Example(place=place, explanation=explanations[place].to_dict()) for place in shown)
+    write(RunSummary(kind="series", title=title, outputs=tuple(channels), explanations=examples), path)
     return len(explanations) - len(shown)
 
 
