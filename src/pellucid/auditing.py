@@ -18,7 +18,8 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent, typical, unknown
+from pellucid.numbers import percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, typical, unknown
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -37,9 +38,7 @@ def _known(value: float) -> float | None:
 
 
 def _share(value: float | None) -> str:
-    if value is None:
-        return "undefined"
-    return "below -9999%" if value < -100 else f"{value:.1%}".replace("-0.0%", "0.0%")
+    return "undefined" if value is None else percent(value, 1)
 
 
 def _score(value: float | None, otherwise: str = "undefined") -> str:

@@ -156,7 +156,7 @@ def remembered(cache: Cache, kind: str, settings: Mapping[str, Any], make: Calla
 
 
 def _read_arrays(place: Path) -> Arrays:
-    with np.load(place, allow_pickle=False) as content:
+    with place.open("rb") as stream, np.load(stream, allow_pickle=False) as content:  # closed whatever happens
         return dict(content)
 
 

@@ -185,7 +185,7 @@ class Domain(ABC, Generic[Data, Model]):
         """
 
     def strength(self, settings: Any) -> str | None:
-        """The setting that says how much witnesses count: the weight, or the margin of the uniform game; None without."""
+        """The setting that says how much witnesses count: "weight", or "margin" of the uniform game; None without."""
         strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
         return strengths.get(settings.game, "weight")
 

@@ -26,6 +26,8 @@ class Words:
         The smallest value.
     once : bool
         Whether it is set when a model is trained, and never again.
+    parameter : str, optional
+        The parameter of the library that it sets, where that has another name.
     kept : bool
         Whether a run keeps it, so that later files are read alike.
     """
@@ -36,6 +38,7 @@ class Words:
     metavar: str | None = None
     minimum: float | None = None
     once: bool = False
+    parameter: str | None = None
     kept: bool = True
 
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid import InputError, datasets
-from pellucid.cli import app
+from pellucid.cli import command_line
 from pellucid.molecules import moses, tox21
 from pellucid.series import bearing, load_bearing
 
@@ -73,7 +73,7 @@ def small_tox21(server, cache, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["data", *arguments])
+    return CliRunner().invoke(command_line(), ["data", *arguments])
 
 
 def left_in(cache):

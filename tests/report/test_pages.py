@@ -395,7 +395,7 @@ def test_an_audit_that_explains_nothing_says_so_first(tmp_path):
     share = noise.to_dict()["explained_left_out"]
     assert share < 0
     page = Page(write_audit(noise, tmp_path / "audit.html").read_text(encoding="utf-8"))
-    sentence = f"Held-out variance explained is {share:.1%}: at members that it was not fitted to, a witness says no"
+    sentence = f"Held-out variance explained is {100 * share:.1f} %: at members that it was not fitted to, a witness says no"
     assert page.words.index(sentence) < page.words.index("confidence a witness is within")
     assert "Take larger neighborhoods, a ridge, fewer features, or another family." in page.words
     assert sentence in Page(noise._repr_html_()).words

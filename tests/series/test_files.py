@@ -274,5 +274,5 @@ def test_gaps_are_seen_in_an_uneven_time_without_a_name(tmp_path):
     source = read(tmp_path / "a.txt")
     assert source.channels == ("channel 2",)
     assert [len(part) for part in source.values] == [1200, 800]
-    assert "rises with every row, like a time; keep with `channels=`" in source.decisions()[0]
+    assert "rises with every row, like a time; keep with `channels=['channel 1', 'channel 2']`" in source.decisions()[0]
     assert len(read(tmp_path / "a.txt", channels=["channel 1", "channel 2"])) == 1

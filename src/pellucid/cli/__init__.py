@@ -77,8 +77,9 @@ def command_line() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
+    app.command(cls=Command)(demo.demo)
+    app.add_typer(train.train_app(), name="train")
     commands: list[Callable[..., None]] = [
-        demo.demo,
         predict.predict_command(),
         explain.explain_command(),
         score.score_command(),
@@ -86,7 +87,6 @@ def command_line() -> typer.Typer:
         report.report,
         audit.audit,
     ]
-    app.add_typer(train.train_app(), name="train")
     for command in commands:
         app.command(cls=Command)(command)
     app.add_typer(data.app, name="data")

@@ -15,7 +15,6 @@ import numpy as np
 
 from pellucid.auditing import Audit
 from pellucid.choosing import Candidate, Choice
-from pellucid.cli.output import as_typed
 from pellucid.predictions import Predictions
 from pellucid.trust import FEWEST, percent
 from pellucid.witnesses.base import Witness
@@ -92,7 +91,7 @@ def _typed(name: str) -> str:
 def confidence(found: Audit, given: Predictions, level: float) -> str:
     """The trust number in one sentence for each path."""
     bound = found.bound(level)
-    reason = as_typed(found.why_not(level)).replace("how far it", "how far a witness", 1)
+    reason = found.why_not(level).replace("how far it", "how far a witness", 1)
     if np.isnan(bound).all():
         return reason
     lines = []
@@ -259,7 +258,7 @@ def columns(given: Predictions) -> list[tuple[str, str, str]]:
     roles += [] if given.truth_name is None else [(given.truth_name, "measured values", "")]
     notes = dict(given.notes)
     roles += [(name, "feature", notes.get(name, "")) for name in given.columns]
-    return roles + [(name, "left out", as_typed(why)) for name, why in given.left_out]
+    return roles + [(name, "left out", why) for name, why in given.left_out]
 
 
 def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]], str]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.output import as_typed, names_in, say
+from pellucid.cli.output import say
+from pellucid.options import names_in
 
 if TYPE_CHECKING:
     from pellucid.choosing import Choice
@@ -90,9 +91,9 @@ def audit(
         typer.Option(help="Blank features: fill in the median (a category has a level for them), or drop such rows."),
     ] = Blanks.FILL,
     threshold: Annotated[
-        float, typer.Option(help="Molecules: members are more similar to the center than this.")
+        float, typer.Option(metavar="NUMBER", help="Molecules: members are more similar to the center than this.")
     ] = 0.6,
-    level: Annotated[float, typer.Option(help="The confidence of the bounds.")] = 0.9,
+    level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bounds.")] = 0.9,
     out: Annotated[
         list[Path] | None,
         typer.Option("--out", "-o", help="Also a report (.html), or every row (.json, .csv); may be repeated."),
@@ -142,7 +143,7 @@ def audit(
     )
     for path in out or []:  # first: whoever reads the output may have seen enough before its end
         words.write(path, found, given, how)
-    say(f"{as_typed(given.summary())}\n{len(hoods)} neighborhoods: {how.neighborhoods}; {kind} witnesses")
+    say(f"{given.summary()}\n{len(hoods)} neighborhoods: {how.neighborhoods}; {kind} witnesses")
     if choice is not None:
         say(words.chosen(choice))
     for note in [*words.questions(given), *_notes(given, kind, ridge, hoods, choice)]:

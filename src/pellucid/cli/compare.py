@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.options import AnyDomain, Role, command_of, declared_by_domains, require_options
-from pellucid.cli.output import aligned, has_viewer, measure_rows, number, say, warn
+from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
+from pellucid.numbers import number
 from pellucid.options import options_of
 from pellucid.summaries import BaselineSummary, ModelSummary, RunSummary
+from pellucid.text_tables import aligned
 
 # Outputs whose bounds are compared.
 _OUTPUTS = 6
@@ -52,7 +54,9 @@ def compare(
     models: dict[str, ModelSummary | BaselineSummary]
     if data is None:
         _warn_of_other_data(runs.same_test(a, b))
-        models = {f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()}
+        models = {
+            f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()
+        }
     else:
         models = {
             f"{letter}: {name}": _measured(domain, folders[letter], name, data, values)
@@ -99,11 +103,16 @@ def _measured(domain: AnyDomain, folder: Path, name: str, data: Path, values: Ma
 def _bounds(records: Mapping[str, RunSummary]) -> list[list[str]]:
     """The bound of each output for the models of both runs."""
     columns = [
-        record.trust.bound.get(name, ()) if record.trust else () for record in records.values() for name in record.models
+        record.trust.bound.get(name, ()) if record.trust else ()
+        for record in records.values()
+        for name in record.models
     ]
     outputs = next(iter(records.values())).outputs[:_OUTPUTS]
     return [
-        [f"bound of {output} (lower is better)", *(number(bounds[k] if k < len(bounds) else None) for bounds in columns)]
+        [
+            f"bound of {output} (lower is better)",
+            *(number(bounds[k] if k < len(bounds) else None, DIGITS) for bounds in columns),
+        ]
         for k, output in enumerate(outputs)
     ]
 

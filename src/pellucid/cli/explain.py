@@ -50,7 +50,7 @@ def explain(
         str | None,
         typer.Option("--target", "--channel", help="Show one target or channel.", show_default="the main ones"),
     ] = None,
-    level: Annotated[float, typer.Option(help="The confidence of the bound.")] = 0.9,
+    level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bound.")] = 0.9,
     which: Which = None,
 ) -> None:  # fmt: skip
     """Explain a prediction by its witness: what the model follows here, and how far that can be trusted."""

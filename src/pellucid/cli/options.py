@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-import click
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter, written_as
@@ -28,25 +27,32 @@ _METAVARS = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 class Command(TyperCommand):
     """A command in whose sentences parameters of the library are written as options."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         commands = [self, *_commands(ctx.find_root().command)]
         with written_as(lambda parameter: as_option(parameter, commands)):
             return super().invoke(ctx)
 
 
-def as_option(parameter: Parameter, commands: Sequence[click.Command]) -> str | None:
+def as_option(parameter: Parameter, commands: Sequence[Any]) -> str | None:
     """A parameter as it is typed: as an option of the first command that has it; None if none does."""
+    name = _other_names().get(parameter.name, parameter.name)
     for command in commands:
         for option in command.params:
-            if option.name == parameter.name and isinstance(option, click.Option):
+            if option.name == name and isinstance(option, TyperOption):
                 return _typed(option, parameter.value)
     return None
 
 
-def _typed(option: click.Option, value: Any) -> str:
+def _other_names() -> dict[str, str]:
+    """Names of options by those of the parameters that they set, where these differ."""
+    settings = [kind for domain in domains().values() for kind in (domain.Reading, domain.Settings)]
+    return {o.words.parameter: o.name for kind in settings for o in options_of(kind) if o.words.parameter}
+
+
+def _typed(option: TyperOption, value: Any) -> str:
     long = max(option.opts, key=lambda word: word.startswith("--"))
-    if value is ... or value is True:
+    if value is ... or value is True or (option.is_flag and value is not False):
         return long
     if value is False:
         return option.secondary_opts[0] if option.secondary_opts else f"no {long}"
@@ -54,8 +60,8 @@ def _typed(option: click.Option, value: Any) -> str:
     return f"{long} {shlex.quote(text)}"
 
 
-def _commands(command: click.Command) -> list[click.Command]:
-    if not isinstance(command, click.Group):
+def _commands(command: Any) -> list[Any]:
+    if not isinstance(command, TyperGroup):
         return [command]
     return [leaf for inner in command.commands.values() for leaf in _commands(inner)]
 
@@ -76,7 +82,7 @@ def declared_by_domains(role: Role) -> list[inspect.Parameter]:
     role : callable
         The settings of a domain that the command uses.
     """
-    every = domains()
+    every = {name: domain for name, domain in domains().items() if role(domain)}
     owners: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     shown: dict[str, str | None] = {}
@@ -87,7 +93,8 @@ def declared_by_domains(role: Role) -> list[inspect.Parameter]:
                     owners.setdefault(option.name, []).append(name)
                     options.setdefault(option.name, option)
                     kept = settings is domain.Reading and option.words.kept
-                    shown.setdefault(option.name, _AS_TRAINED if kept else option.words.default)
+                    default = option.words.default or (str(option.default) if option.default else None)
+                    shown.setdefault(option.name, _AS_TRAINED if kept else default)
     parameters = []
     for name, option in options.items():
         text = option.words.help
@@ -124,27 +131,36 @@ def _metavar(option: Option) -> str:
     return _METAVARS.get(option.type, "TEXT")
 
 
-def command_of(function: Callable[..., None], *groups: Sequence[inspect.Parameter]) -> Callable[..., None]:
-    """A function whose further keywords are these options; those of its own signature come first and last.
+def argument(name: str, kind: type, text: str) -> inspect.Parameter:
+    """What a command needs, such as a file."""
+    declaration = typer.Argument(metavar=name.upper(), help=text)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration])
+
+
+def command_of(
+    function: Callable[..., None], options: Sequence[inspect.Parameter], **fixed: Any
+) -> Callable[..., None]:
+    """A command from a function and options that are not in its signature: it gets them as a dictionary, `values`.
 
     Parameters
     ----------
     function : callable
-        Takes its own parameters and `values`, a dictionary of the options by name.
-    *groups : sequence of inspect.Parameter
-        The options, in the order in which help shows them.
+        Takes arguments, `values`, and options of its own, which help shows last.
+    options : sequence of inspect.Parameter
+        The others.
+    **fixed : object
+        Parameters of the function that are no options.
     """
-    own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "values"]
-    added = [parameter for group in groups for parameter in group]
-    names = {parameter.name for parameter in own}
+    signature = inspect.signature(function, eval_str=True)
+    own = {name: p for name, p in signature.parameters.items() if name != "values" and name not in fixed}
+    required = [p for p in own.values() if p.default is inspect.Parameter.empty]
+    optional = [p for p in own.values() if p.default is not inspect.Parameter.empty]
+    ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*required, *options, *optional)]
 
     def command(**typed: Any) -> None:
-        mine = {name: value for name, value in typed.items() if name in names}
-        function(**mine, values={name: value for name, value in typed.items() if name not in names})
+        values = {name: value for name, value in typed.items() if name not in own}
+        function(values=values, **fixed, **{name: value for name, value in typed.items() if name in own})
 
-    arguments = [p for p in own if p.default is inspect.Parameter.empty]
-    last = [p for p in own if p.default is not inspect.Parameter.empty]
-    ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*arguments, *added, *last)]
     command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
     command.__doc__, command.__name__ = function.__doc__, function.__name__

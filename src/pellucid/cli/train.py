@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, Command, command_of, declared, settings_from
+from pellucid.cli.options import AnyDomain, Command, argument, command_of, declared, settings_from
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
 from pellucid.errors import InputError, Parameter
 from pellucid.registry import domains
@@ -34,48 +34,48 @@ def train_app() -> typer.Typer:
     """A command for each domain."""
     app = typer.Typer(help="Train a network with and without a game, and write a report.", no_args_is_help=True)
     for name, domain in domains().items():
-        command = command_of(_command(domain), declared(domain.Reading), declared(domain.Settings))
-        app.command(name, cls=Command, help=domain.about)(command)
+        options = [argument("data", Path, domain.source), *declared(domain.Reading), *declared(domain.Settings)]
+        app.command(name, cls=Command, help=domain.about)(command_of(train, options, domain=domain))
     return app
 
 
-def _command(domain: AnyDomain) -> Callable[..., None]:
-    def train(
-        data: Annotated[Path, typer.Argument(metavar="DATA", help=domain.source)],
-        values: Any,
-        weight: Weight = None,
-        tolerance: Annotated[
-            float, typer.Option(help="What --weight auto may cost: a share of DEEP's validation loss.")
-        ] = 0.02,
-        level: Annotated[float, typer.Option(help="The confidence of the bounds that explanations carry.")] = 0.9,
-        out: Annotated[
-            Path, typer.Option("--out", "-o", help="The folder of the run: models, summary.json, report.html.")
-        ] = Path("pellucid-run"),
-        resume: Annotated[
-            bool, typer.Option("--resume", help="Go on from an interrupted run, to the same result.")
-        ] = False,
-        quiet: Quiet = False,
-    ) -> None:
-        """Train DEEP and GAME, measure both, and write a report."""
-        # Mistakes that need no data are said before anything is read, which may take long.
-        reading, settings = settings_from(domain.Reading, values), settings_from(domain.Settings, values)
-        strength = _weight(weight, domain.strength(settings))
-        from pellucid import runs
-        from pellucid.domains import Source
+def train(
+    domain: AnyDomain,
+    values: Any,
+    weight: Weight = None,
+    tolerance: Annotated[
+        float, typer.Option(metavar="NUMBER", help="What --weight auto may cost: a share of DEEP's validation loss.")
+    ] = 0.02,
+    level: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The confidence of the bounds that explanations carry.")
+    ] = 0.9,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder of the run: models, summary.json, report.html.")
+    ] = Path("pellucid-run"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from an interrupted run, to the same result.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train DEEP and GAME on data of a domain, measure both, and write a report."""
+    # Mistakes that need no data are said before anything is read, which may take long.
+    reading, settings = settings_from(domain.Reading, values), settings_from(domain.Settings, values)
+    strength = _weight(weight, domain.strength(settings))
+    from pellucid import runs
+    from pellucid.domains import Source
 
-        runs.require_place(out, resume=resume)
-        source = Source(domain.read(data, reading), data, reading)
-        for sentence in domain.describe(source):
-            say(sentence)
-        with _stoppable(out):
-            summary = runs.train(
-                domain, source, settings, out, title=data.name, weight=strength, tune_weight=weight == "auto",
-                tolerance=tolerance, level=level, resume=resume, progress=has_viewer(quiet), say=say,
-            )  # fmt: skip
-        say(f"\n{summary_text(summary, domain)}")
-        say(_where(summary, out, domain.example))
-
-    return train
+    runs.require_place(out, resume=resume)
+    data = values["data"]
+    source = Source(domain.read(data, reading), data, reading)
+    for sentence in domain.describe(source):
+        say(sentence)
+    with _stoppable(out):
+        summary = runs.train(
+            domain, source, settings, out, title=data.name, weight=strength, tune_weight=weight == "auto",
+            tolerance=tolerance, level=level, resume=resume, progress=has_viewer(quiet), say=say,
+        )  # fmt: skip
+    say(f"\n{summary_text(summary, domain)}")
+    say(_where(summary, out, domain.example))
 
 
 def _weight(typed: str | None, strength: str | None) -> float | None:

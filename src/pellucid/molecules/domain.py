@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pellucid.domains import Demonstrable, Demonstration, Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import (
+    Demonstrable,
+    Demonstration,
+    Domain,
+    Explained,
+    Measured,
+    Plan,
+    Shown,
+    Source,
+    Speak,
+    TrainingOptions,
+)
 from pellucid.errors import InputError, Parameter
 from pellucid.options import NoOptions, option
 
@@ -38,7 +49,7 @@ class MoleculeReading(NoOptions):
     )  # fmt: skip
     smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
     names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
-    skip_bad_rows: bool = option(False, "Reject rows that cannot be used, and list them in the report.", once=True)
+    skip_bad_rows: bool = option(False, "Reject rows that cannot be used, and list them in the report.", once=True, parameter="on_error")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +235,8 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         if not lone:
             return []
         cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
-        return [f"{lone} of {len(test)} test molecules have fewer than two similar ones: trees say nothing of them{cure}."]
+        count = f"{lone} of {len(test)} test molecules"
+        return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False

@@ -24,7 +24,8 @@ def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> 
         means = np.sqrt([np.mean(column[np.isfinite(column)]) if np.isfinite(column).any() else np.nan
                          for column in misses.T])  # fmt: skip
         numbers["relative_error"] = mean_of(scores.accuracy / np.where(means > 0, means, np.nan))
-    numbers |= {f"accuracy of {name}": value for name, value in zip(test.targets, numbers["each"]["accuracy"], strict=True)}
+    each = zip(test.targets, numbers["each"]["accuracy"], strict=True)
+    numbers |= {f"accuracy of {name}": value for name, value in each}
     if numbers["deviation"] is None:
         numbers |= dict.fromkeys(("witness_accuracy", "explained", "local_auc", "global_auc"))
     return numbers

@@ -13,7 +13,7 @@ from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
-from pellucid.report.numbers import percent
+from pellucid.numbers import percent
 from pellucid.tables import read_table
 from pellucid.trust import FEWEST, unknown
 
@@ -51,12 +51,12 @@ def predicted_table(
     invalid = [row for row, (_, reason) in zip(table.numbers, molecules, strict=True) if reason]
     if invalid:
         warn(
-            f"{len(invalid)} of {len(molecules)} rows have no prediction, see the column \"problem\"; the first is row "
+            f'{len(invalid)} of {len(molecules)} rows have no prediction, see the column "problem"; the first is row '
             f"{invalid[0]}."
         )
     names = [f"predicted: {name}" for name in model.targets_]
     if trust:
-        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}".replace("\u00a0", " "))
+        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}")
         names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
         _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
     yield [*table.header, *names, *(["problem"] if invalid else [])]
@@ -87,7 +87,7 @@ def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -
     trees = [explanation for explanation in explanations if not _note(explanation)]
     if len(trees) < len(explanations):
         count = f"{len(explanations) - len(trees)} of {len(explanations)} molecules"
-        warn(f"{count} have too few similar ones for a tree; see the column \"note\".")
+        warn(f'{count} have too few similar ones for a tree; see the column "note".')
     unbounded = [e for e in trees if e.bound is None or (e.bound != e.bound).any()]
     if unbounded:
         none = all(explanation.bound is None for explanation in trees)

@@ -74,11 +74,11 @@ def assess(
     >>> assess(model, rig[5:], healthy=25, level=0.95, sequences=10)
     Condition(35 recordings of bearing 1, bearing 2; 0 alarms)
     """
-    _checks.fitted(model)
+    usual = model.order_  # an untrained model is refused before the work begins
     length = model.context + model.horizon
     sequences = _checks.whole(sequences, 1, "sequences")
     every = None if every is None else _checks.whole(every, length, "every")
-    order = model._witnessing.order if order is None else _checks.whole(order, 1, "order", length - 1)
+    order = usual if order is None else _checks.whole(order, 1, "order", length - 1)
     level, persistence = check_level(level), check_persistence(persistence)
     places = check_healthy(healthy)
     tally = Tally(length if every is None else every, every)

@@ -73,9 +73,6 @@ class SeriesSettings(TrainingOptions):
         default="chosen by cross-validation",
         minimum=0,
     )
-    game: Literal["symmetric", "asymmetric", "none"] = option(
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
     patience: int = option(5, "Stop early after so many epochs without a better validation loss.", minimum=1)
 
 
@@ -90,6 +87,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     source: ClassVar[str] = "A file, or a folder with one recording per file."
     item: ClassVar[str] = "recording"
     counted: ClassVar[str] = "rows"
+    points: ClassVar[str] = "steps"
     file: ClassVar[str] = "forecaster"
     example: ClassVar[str] = "recording.csv"
     transparency: ClassVar[str] = "relative_deviation"
@@ -122,7 +120,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     ) -> Plan[Recordings, Forecaster]:
         """Cut the recordings into parts, and choose the laws that both models are witnessed by."""
         from pellucid import runs
-        from pellucid.report.numbers import counted
+        from pellucid.numbers import counted
         from pellucid.series.forecaster import Forecaster
         from pellucid.series.splitting import described, recommendation, split
 
@@ -156,6 +154,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
             choices=tuple(choices),
             decisions=(*recordings.decisions(), *unused),
             remarks=() if advice is None else (advice,),
+            stops_early=True,
         )
 
     def validate(self, model: Forecaster, data: Recordings) -> tuple[float, float]:
@@ -187,7 +186,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     def baseline(self, plan: Plan[Recordings, Forecaster]) -> BaselineSummary:
         """One linear law for everything."""
         model = plan.model
-        return BaselineSummary(**_linear_law(plan).measured(plan.parts.test, model.context, model.horizon))
+        return _linear_law(plan).measured(plan.parts.test, model.context, model.horizon)
 
     def remarks(self, models: Mapping[str, Forecaster], plan: Plan[Recordings, Forecaster]) -> list[str]:
         """Whether one linear law for everything is enough, as the validation data say."""

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid import _checks, cache
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import over_chunks
-from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.packing import (
     CONTENT,
     FORMAT,
@@ -30,6 +30,7 @@ from pellucid.molecules.vae.packing import (
 )
 from pellucid.molecules.vae.trees import LARGEST, LIMIT
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.numbers import counted
 
 # Molecules that one task of a worker handles.
 _CHUNK = 512
