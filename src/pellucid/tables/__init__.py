@@ -1,7 +1,8 @@
 """Users' tables in text files: one reader for molecules, audits, recordings and corpora.
 
-`read_table` gives the cells of a file, `open_table` its rows one after the other, `read_columns` its columns of numbers.
-What they share is here once: encodings, separators, quotes, lines of names, decimal commas, blanks, numbers of rows.
+`read_table` gives the cells of a file, `open_table` its rows one after the other, `read_columns` its columns of
+numbers. What they share is here once: encodings, separators, quotes, lines of names, decimal commas, blanks, numbers
+of rows.
 """
 
 from pellucid.tables.cells import BLANKS, DATES, LARGEST, is_date, is_number, number_of, value_of

@@ -14,7 +14,7 @@ ROWS = [*GOOD[:10], "nonsense", "CC.O", *GOOD[10:], "", "[13CH4]"]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("pellucid.molecules.vae.corpus.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path / "cache")
 
 
 def equal(a, b):
@@ -93,6 +93,18 @@ def test_a_corpus_is_built_once(tmp_path, monkeypatch):
     again = Corpus.build(GOOD, jobs=1, progress=False)
     assert equal(again, first)
     assert first.key() == again.key()
+
+
+@pytest.mark.parametrize("file", ["atoms", "corpus.json"])
+def test_a_damaged_corpus_of_the_cache_is_made_anew(tmp_path, file):
+    first = Corpus.build(GOOD, jobs=1, progress=False)
+    (folder,) = (tmp_path / "cache" / "molecules").iterdir()
+    del first
+    (folder / file).unlink()
+    with pytest.warns(UserWarning, match="trees-.* could not be read and is made anew"):
+        again = Corpus.build(GOOD, jobs=1, progress=False)
+    assert equal(again, Corpus.of(GOOD))
+    assert equal(Corpus.build(GOOD, jobs=1, progress=False), again)  # mended
 
 
 def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +13,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from rdkit import rdBase
 
+from pellucid.cache import key_of
 from pellucid.errors import InputError
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
 from pellucid.tables import open_table, smiles_place
 
 FORMAT = 2
+CONTENT = "corpus.json"
+"""The file of a corpus that is written last."""
 # The arrays of a corpus: their type, and the length of a row.
 _ARRAYS: dict[str, tuple[str, int]] = {
     "atoms": ("u1", 4),
@@ -135,21 +137,21 @@ def write(folder: Path, parts: Iterable[Part], key: str) -> None:
         for file in files.values():
             file.close()
     content = {"format": FORMAT, "key": key, **numbering.content()}
-    (folder / "corpus.json").write_text(json.dumps(content) + "\n")
+    (folder / CONTENT).write_text(json.dumps(content) + "\n")
 
 
-def key_of(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
-    """Of everything that a corpus depends on."""
-    digest = hashlib.sha256(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}".encode())
-    if isinstance(source, str | Path):
-        digest.update(f"file{Path(source).suffix}".encode())
-        with _file(source).open("rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
-    else:
-        for text in source:
-            digest.update(f"{text}\n".encode())
-    return digest.hexdigest()[:32]
+def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
+    """A key of everything that a corpus depends on."""
+    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _content(source))
+
+
+def _content(source: str | Path | Sequence[str]) -> Iterator[bytes]:
+    if not isinstance(source, str | Path):
+        yield from (f"{text}\n".encode() for text in source)
+        return
+    yield f"file{Path(source).suffix}".encode()
+    with _file(source).open("rb") as stream:
+        yield from iter(lambda: stream.read(1 << 20), b"")
 
 
 def _file(path: str | Path) -> Path:
