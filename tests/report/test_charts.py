@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from pellucid.summaries import TradeOff, Trial
 from pellucid.report.charts import histogram, place_labels, place_medians, trade_off
 from pellucid.report.frame import LEFT, RIGHT, Frame, ticks
 from pellucid.report.traces import Trace, heat_map, lines
+from pellucid.summaries import TradeOff, Trial
 
 BAD = "</title><script>alert(1)</script>"
 

@@ -16,6 +16,7 @@ import pellucid as pl
 from pellucid import InputError
 from pellucid.molecules import MoleculeExplanation
 from pellucid.molecules import report as molecules_report
+from pellucid.molecules.explanation_text import title
 from pellucid.report import embed, write_audit
 from pellucid.report.numbers import number
 from pellucid.report.sections import scores, settings, tiles, trust_sentence
@@ -242,7 +243,7 @@ def test_a_molecule_alone(molecules, tmp_path):
         assert "a bound would be as wide as the predictions range" in words
     assert nothing.to_dict()["bound"] == [None]
     assert np.isnan(MoleculeExplanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound).all()
-    assert "nearby within" not in nothing._title([0])
+    assert "nearby within" not in title(nothing, [0])
 
 
 def test_the_way_of_the_molecule_is_marked(molecules):
@@ -433,7 +434,7 @@ def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
     assert tile["name"] == f"Trust bound, {names[1]}"
     assert tile["value"] == "500"
     assert tile["note"] == "witness to network, with 90\u00a0% confidence; the others below"
-    assert tiles(series)[-1]["name"] == "Trust bound"
+    assert tiles(RunSummary.from_json(series))[-1]["name"] == "Trust bound"
 
 
 @pytest.mark.parametrize(
