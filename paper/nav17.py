@@ -62,22 +62,23 @@ def figure(run: Path) -> Figure:
     """The trees of one molecule, by DEEP and by GAME of a run of `pellucid demo`: the most active one that the run
     shows with a neighborhood that is large enough.
     """
+    from pellucid import summaries
     from pellucid.molecules import PropertyModel
-    from pellucid.runs import read_summary
 
-    shown = [item for item in read_summary(run)["explanations"] if len(item["explanation"]["members"]) >= MEMBERS]
-    smiles = max(shown, key=lambda item: item["measured"][0])["explanation"]["smiles"]
+    large = [e for e in summaries.read(run).explanations if len(e.explanation["members"]) >= MEMBERS]
+    smiles = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0).explanation["smiles"]
     return side_by_side({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
 
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Test scores of several models as `pellucid demo` shows them."""
-    from pellucid.cli.output import aligned, measured
-    from pellucid.molecules.run_measures import measures
+    from pellucid.cli.output import aligned, measure_rows
+    from pellucid.molecules.measures import measures
+    from pellucid.summaries import ModelSummary
 
-    models = {name: {"scores": scores} for name, scores in results.items()}
+    models = {name: ModelSummary(scores=scores) for name, scores in results.items()}
     return aligned([f"on {next(iter(results.values()))['neighborhoods']} test molecules", *models],
-                   measured(models, measures("RMSE")))  # fmt: skip
+                   measure_rows(models, measures("RMSE")))  # fmt: skip
 
 
 def side_by_side(explanations: dict[str, MoleculeExplanation]) -> Figure:
@@ -122,7 +123,6 @@ def cells(config: dict[str, Any]) -> list[Cell]:
 def run(cell: Cell) -> dict[str, Any]:
     """Train and measure one cell."""
     import torch
-
     from pellucid.molecules.run_measures import scores_of
 
     torch.set_num_threads(1)  # cells run side by side

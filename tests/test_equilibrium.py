@@ -1,6 +1,5 @@
 """The theorems of the paper, and that the games reach what the theorems say."""
 
-
 import cooper
 import cvxpy
 import numpy as np

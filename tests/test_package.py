@@ -91,13 +91,11 @@ def test_molecules_need_no_chemprop(tmp_path):
 import sys
 sys.modules["chemprop"] = None  # whoever imports it gets an ImportError
 from pellucid.molecules import PropertyModel, SimilarityRule, nav17
-from pellucid.runs import summary_of
 table = nav17().select(range(0, 1017, 20))
 model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=8, epochs=1)
 model.fit(table, progress=False).save({str(tmp_path)!r})
 again = PropertyModel.load({str(tmp_path)!r})
 assert str(again.explain(table.smiles[3])) == str(model.explain(table.smiles[3]))
-assert "torch" in summary_of("molecules", "", seed=0)["versions"]
 """
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # noqa: S603
 

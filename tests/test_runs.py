@@ -1,16 +1,42 @@
-"""What all runs say before their numbers."""
+"""Runs: what is written down, whatever was learned from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
 
 from pellucid import runs
+from pellucid.cli.output import summary_text
+from pellucid.domains import Measured
+from pellucid.molecules.domain import MoleculeDomain
+from pellucid.summaries import DataSummary, ModelSummary, RunSummary
+from pellucid.trust import Calibration, HeldOut
 
 
-def test_models_whose_witnesses_say_nothing_are_named():
-    models = {
-        name: {"scores": {"explained_left_out": share}}
-        for name, share in (("DEEP", -0.45), ("GAME", 0.06), ("other", None), ("near", 0.04))
-    }
-    sentences = runs.unexplained(models, "the laws explain nothing at steps they were not fitted to", "try another")
-    assert [sentence.partition(":")[0] for sentence in sentences] == ["DEEP", "near"]
-    assert sentences[0] == (
-        "DEEP: the laws explain nothing at steps they were not fitted to (held-out variance explained -0.45), however "
-        "small the deviation. Do not read them as what the network does; try another."
+def test_a_run_tells_the_bounds_that_there_are():
+    gaps = np.linspace(0.1, 1.0, 99)[:, None, None] * np.ones(2)
+    held_out = HeldOut(gaps, np.full((99, 1, 2), 0.1), gaps, np.ones(2), np.array([0.85, 9.0]))
+    measured = Measured(
+        scores={},
+        tested=99,
+        deviations=np.zeros(99),
+        held_out=held_out,
+        calibration=Calibration.of(held_out),
+        units=np.array([1.0, 10.0]),
     )
+    trust = runs.trust_summary({"GAME": measured}, 0.9)
+    assert trust.bound["GAME"] == (None, pytest.approx(10 * np.sort(gaps[:, 0, 0])[89], rel=2e-6))
+    assert trust.coverage["GAME"] == (None, pytest.approx(90 / 99))
+    summary = RunSummary(
+        kind="molecules",
+        models={"GAME": ModelSummary()},
+        data=DataSummary(parts={"test": 99}),
+        outputs=("a", "b"),
+        trust=trust,
+    )
+    text = summary_text(summary, MoleculeDomain())
+    assert "within (median) b 9.17 (not known for 1 more) of the network at molecules nearby" in text
+    assert "held in 91% of 99 test neighborhoods" in text
+    none = replace(trust, bound={"GAME": (None, None)}, coverage={"GAME": (None, None)})
+    text = summary_text(replace(summary, trust=none), MoleculeDomain())
+    assert "trust: how far it can be trusted with 90 % confidence is not known: a bound would be as wide" in text

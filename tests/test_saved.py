@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pellucid import runs
+from pellucid import registry
 from pellucid.cli import command_line
 
 SAVED = Path(__file__).parent / "saved" / "v0.1"
@@ -22,7 +22,7 @@ def run(*words):
 
 
 def test_a_saved_property_model_predicts_and_explains_as_before():
-    model = runs.load(SAVED / "molecules-run")
+    model = registry.load(SAVED / "molecules-run")
     assert model.predict(ANSWERS["smiles"]) == pytest.approx(np.array(ANSWERS["predictions"]), abs=1e-5)
     explanation = model.explain(ANSWERS["smiles"][0])
     assert len(explanation.members) == ANSWERS["members"]
@@ -30,7 +30,7 @@ def test_a_saved_property_model_predicts_and_explains_as_before():
 
 
 def test_a_saved_forecaster_forecasts_and_explains_as_before():
-    model = runs.load(SAVED / "series-run", "game")
+    model = registry.load(SAVED / "series-run", "game")
     context = np.loadtxt(SAVED / "recordings" / "a.csv", delimiter=",", skiprows=1)[:20]
     assert model.forecast(context).mean == pytest.approx(np.array(ANSWERS["forecast"]), abs=1e-6)
     assert model.explain(context).parameters[0] == pytest.approx(np.array(ANSWERS["law"]), abs=1e-5)
@@ -39,7 +39,7 @@ def test_a_saved_forecaster_forecasts_and_explains_as_before():
 def test_a_saved_autoencoder_encodes_as_before():
     from pellucid.molecules import nav17
 
-    model = runs.load(SAVED / "autoencoder")
+    model = registry.load(SAVED / "autoencoder")
     assert model.encode(list(nav17().smiles[:3])).mean == pytest.approx(np.array(ANSWERS["codes"]), abs=1e-5)
 
 
@@ -62,6 +62,6 @@ def test_saved_runs_explain_from_the_command_line(tmp_path):
 
 
 def test_the_page_of_a_molecule_that_was_learned_from_shows_what_was_measured(tmp_path):
-    explanation = runs.load(SAVED / "molecules-run").explain(ANSWERS["smiles"][0])
+    explanation = registry.load(SAVED / "molecules-run").explain(ANSWERS["smiles"][0])
     explanation.to_html(tmp_path / "why.html")
     assert "<dt>measured</dt><dd>5.48" in (tmp_path / "why.html").read_text()

@@ -202,32 +202,6 @@ def test_a_bound_as_wide_as_the_predictions_range_is_not_known():
     np.testing.assert_array_equal(typical(np.array([[1.0, np.inf], [3.0, np.inf], [np.nan, np.inf]])), [2.0, np.nan])
 
 
-def test_a_run_tells_bounds_that_are_known():
-    from pellucid import runs
-    from pellucid.cli.output import table_of
-
-    gaps = np.linspace(0.1, 1.0, 99)[:, None, None] * np.ones(2)
-    held = HeldOut(gaps, np.full((99, 1, 2), 0.1), gaps, np.ones(2), np.array([0.85, 9.0]))
-    calibration = Calibration.of(held)
-    found = runs.trust({"GAME": calibration}, {"GAME": held}, {"GAME": np.array([1.0, 10.0])}, 0.9)
-    assert found["bound"]["GAME"] == [None, pytest.approx(10 * np.sort(gaps[:, 0, 0])[89], rel=2e-6)]
-    assert found["coverage"]["GAME"] == [None, pytest.approx(90 / 99)]
-    summary = {
-        "kind": "molecules",
-        "models": {"GAME": {"scores": {}}},
-        "measures": [],
-        "data": {"parts": {"test": 99}},
-        "targets": ["a", "b"],
-        "trust": found,
-    }
-    assert "within (median) b 9.17 (not known for 1 more) of the network" in table_of(summary)
-    assert "held in 91% of 99 test neighborhoods" in table_of(summary)
-    none = {"bound": {"GAME": [None, None]}, "coverage": {"GAME": [None, None]}}
-    text = table_of(summary | {"trust": found | none})
-    assert "trust: how far it can be trusted with 90 % confidence is not known: a bound would be as wide" in text
-    assert text.endswith("or lower --level")
-
-
 def test_few_bounds_that_luck_makes_narrow_are_not_stated():
     # Where more than a tenth of the neighborhoods deviates so much that bounds are as wide as the range, none is left.
     gaps = np.random.default_rng(0).random((200, 1, 1))

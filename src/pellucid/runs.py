@@ -228,7 +228,7 @@ def _summary(
         verdict=tuple(sentences),
         deviations={name: tuple(found.deviations.tolist()) for name, found in measured.items()},
         deviation_unit=first.deviation_unit,
-        trust=_trust(measured, level),
+        trust=trust_summary(measured, level),
         explanations=_ranked(shown, domain),
         trade_off=trade_off(pair.trials, tolerance, loss=plan.loss, deviation=plan.deviation),
         baseline=domain.baseline(plan),
@@ -251,7 +251,7 @@ def plain(values: np.ndarray) -> tuple[float | None, ...]:
     return tuple(float(value) if np.isfinite(value) else None for value in values)
 
 
-def _trust(measured: Mapping[str, Measured], level: float) -> TrustSummary:
+def trust_summary(measured: Mapping[str, Measured], level: float) -> TrustSummary:
     """Coverage on test neighborhoods and median bounds of each model, in the units of the data."""
     bound, coverage, calibrated = {}, {}, []
     for name, found in measured.items():

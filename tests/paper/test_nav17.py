@@ -2,10 +2,13 @@ import json
 
 from paper import nav17, runs
 
+from pellucid.domains import Source
 from pellucid.molecules import PropertyModel
 from pellucid.molecules import nav17 as nav17_series
-from pellucid.molecules import runs as molecules_runs
-from pellucid.runs import parts_of
+from pellucid.molecules.domain import MoleculeDomain, MoleculeSettings
+from pellucid.molecules.presets import settings_for
+from pellucid.molecules.splitting import split
+from pellucid.runs import train
 
 COMMITTED = runs.read_reports(nav17.REPORTS / "cpu")
 
@@ -14,15 +17,15 @@ def test_the_demo_is_the_study_with_one_seed():
     config = runs.load_config("nav17", "cpu")
     table = nav17_series()
     study = nav17.untrained(config, config["seed"], config["weight"])
-    settings = molecules_runs.settings_for(table.smiles, "symmetric", analogs=False)
+    settings = settings_for(table.smiles, "symmetric", analogs=False)
     assert PropertyModel(task="regression", **settings).settings() == study.settings()
-    for ours, its in zip(parts_of(len(table), 0).values(), nav17.split(config, 0), strict=True):
-        assert table.select(ours).smiles == its.smiles
+    for ours, its in zip(split(table, 0), nav17.split(config, 0), strict=True):
+        assert ours.smiles == its.smiles
 
 
 def test_the_figure_of_a_demo(tmp_path):
-    model = nav17.untrained(runs.load_config("nav17", "smoke"), 0, 1.0)
-    molecules_runs.train(nav17_series(), model, tmp_path, title="demo", progress=False)
+    settings = MoleculeSettings(analogs="no", epochs=1, width=8, depth=2)
+    train(MoleculeDomain(), Source(nav17_series()), settings, tmp_path, title="demo", progress=False)
     figure = nav17.figure(tmp_path)
     titles = [axis.texts[0].get_text() for axis in figure.axes]
     assert titles[0].startswith("DEEP: activity")

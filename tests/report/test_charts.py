@@ -61,7 +61,9 @@ def test_names_are_text_in_charts():
 
 def costs(**more):
     trials = (Trial(3.0, 1.5, 0.1), Trial(None, 1.0, 0.4), Trial(1.0, 1.1, 0.2))
-    return TradeOff(**{"trials": trials, "tolerance": 0.2, "chosen": 1.0, "loss": "loss", "deviation": "deviation"} | more)
+    return TradeOff(
+        **{"trials": trials, "tolerance": 0.2, "chosen": 1.0, "loss": "loss", "deviation": "deviation"} | more
+    )
 
 
 def test_the_trade_off_has_a_point_for_each_weight_and_marks_the_choice():

@@ -242,7 +242,9 @@ def test_a_molecule_alone(molecules, tmp_path):
     for words in (Page(nothing._repr_html_()).words, nothing.trust()):
         assert "a bound would be as wide as the predictions range" in words
     assert nothing.to_dict()["bound"] == [None]
-    assert np.isnan(MoleculeExplanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound).all()
+    assert np.isnan(
+        MoleculeExplanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound
+    ).all()
     assert "nearby within" not in title(nothing, [0])
 
 
