@@ -126,6 +126,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         from pellucid.molecules.neighborhoods import SimilarityRule
         from pellucid.molecules.vae.model import JunctionTreeVAE
         from pellucid.molecules.vae.tables import described
+        from pellucid.numbers import counted
 
         values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience")}
         if weight is not None:
@@ -137,8 +138,8 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
         if unknown:
             notes.append(
-                f"{unknown:,} molecules to validate and test on are not used: they have labels that no molecule to "
-                "learn from has"
+                f"not used to validate or test: {counted(unknown, 'molecule')} with labels that no molecule to learn "
+                "from has"
             )
         if len(parts.test) > _MEASURED:
             notes.append(f"scores are those of {_MEASURED:,} test molecules")
