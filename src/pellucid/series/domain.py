@@ -109,10 +109,11 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
 
     def describe(self, source: Source[Recordings]) -> list[str]:
         """What was decided when the recordings were read, and what they are."""
+        from pellucid.numbers import counted
+
         recordings = source.data
         rows = sum(len(table) for table in recordings.values)
-        count = "1 recording" if len(recordings) == 1 else f"{len(recordings):,} recordings"
-        text = f"{count} of {', '.join(recordings.channels)}; {rows:,} rows"
+        text = f"{counted(len(recordings), 'recording')} of {', '.join(recordings.channels)}; {counted(rows, 'row')}"
         return [*recordings.decisions(), f"{source.path.name}: {text}" if source.path else text]
 
     def plan(

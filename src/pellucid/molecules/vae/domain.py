@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
 from pellucid.domains import Domain, Explained, Measured, Parts, Plan, Shown, Source, Speak, TrainingOptions
 from pellucid.errors import InputError, Parameter
@@ -15,6 +15,7 @@ from pellucid.summaries import HELD_OUT, Measure, RunSummary
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
+    from pellucid.molecules.explanation import MoleculeExplanation
     from pellucid.molecules.table import Molecules
     from pellucid.molecules.vae.model import JunctionTreeVAE
     from pellucid.trust import HeldOut
@@ -125,6 +126,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         from pellucid.molecules.neighborhoods import SimilarityRule
         from pellucid.molecules.vae.model import JunctionTreeVAE
         from pellucid.molecules.vae.tables import described
+        from pellucid.numbers import counted
 
         values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience")}
         if weight is not None:
@@ -136,8 +138,8 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
         if unknown:
             notes.append(
-                f"{unknown:,} molecules to validate and test on are not used: they have labels that no molecule to "
-                "learn from has"
+                f"not used to validate or test: {counted(unknown, 'molecule')} with labels that no molecule to learn "
+                "from has"
             )
         if len(parts.test) > _MEASURED:
             notes.append(f"scores are those of {_MEASURED:,} test molecules")
@@ -286,7 +288,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         """A gallery."""
         from pellucid.molecules import report
 
-        report.write_explanations(explanations, path, title=title)
+        report.write_explanations(cast("Mapping[str, MoleculeExplanation]", explanations), path, title=title)
         return 0
 
 
