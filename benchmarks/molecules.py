@@ -24,7 +24,6 @@ from pellucid._files import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
 from pellucid.molecules.play import StepSample
-from pellucid.molecules.tasks import Task
 
 
 class ScikitTrees(pl.WitnessFamily):
@@ -43,11 +42,7 @@ class ScikitTrees(pl.WitnessFamily):
 
 def fitting(model: PropertyModel, learned: Molecules) -> PropertyFit:
     """What `fit` prepares, without the training."""
-    model.targets_, model.smiles_, model.pool_ = learned.targets, learned.smiles, ()
-    model.task_ = Task.of(model.task, learned.y, learned.targets)
-    model.groups_ = model.similar.groups(learned.smiles)
-    model.network_ = model._new_network()
-    return PropertyFit(model, learned, None, False)
+    return PropertyFit(model, learned, learned)
 
 
 def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
@@ -69,9 +64,10 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     assert isinstance(drawn, StepSample)  # noqa: S101 - fresh play
     where = torch.cat([drawn.labeled, drawn.others])
     with torch.no_grad():
-        f = model.task_.values(model.network_(run.points.graphs.batch(where)))
+        f = run.task.values(run.network(run.points.graphs.batch(where)))
     x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
-    game, slow = model.new_game(1), pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
+    game = pl.SymmetricGame(model.family(), weight=model.weight, deviation=pl.absolute_error)
+    slow = pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
 
     def step() -> None:
         run.loss(drawn)["loss"].backward()
@@ -97,8 +93,8 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
     runs = [fitting(PropertyModel(game=game, **settings), learned) for game in (None, "symmetric")]  # type: ignore[arg-type]
 
     def epoch(run: PropertyFit) -> None:
-        optimizer = torch.optim.Adam(run.model.network_.parameters())
-        for batch in torch.arange(run.count).split(32):
+        optimizer = torch.optim.Adam(run.network.parameters())
+        for batch in torch.arange(run.batches.count).split(32):
             optimizer.zero_grad()
             run.loss(batch)["loss"].backward()
             optimizer.step()
