@@ -87,7 +87,7 @@ def test_what_a_fit_gave_is_one_record_that_attributes_read():
     assert torch.equal(model.weight_, model.fitted_.network.weight)
     assert len(model.history_) == 3
     assert model.calibration_ is None
-    assert repr(model.fitted_) == "FittedTable(after 3 epochs)"
+    assert repr(model.fitted_) == "FittedTable(epochs=3)"
 
 
 def test_an_untrained_model_has_no_such_attributes(tmp_path):

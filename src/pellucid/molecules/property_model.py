@@ -141,7 +141,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     groups_ = FittedAttribute[RGroups]()
     task_ = FittedAttribute[Task]()
     network_ = FittedAttribute[nn.Module]()
-    calibration_ = FittedAttribute["Calibration | None"]()
+    calibration_ = FittedAttribute[Calibration | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -34,7 +34,7 @@ from pellucid.molecules.vae.reading import Given, corpus_of, read
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.named_games import named_game
-from pellucid.trust import LEVEL, calibrate
+from pellucid.trust import LEVEL, Calibration, calibrate
 from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.tree import TreeWitnesses
 
@@ -152,7 +152,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     network_ = FittedAttribute[TreeAutoencoder]()
     rejected_ = FittedAttribute[tuple[Rejection, ...]]()
     left_out_ = FittedAttribute[dict[str, int]]()
-    calibration_ = FittedAttribute["Calibration | None"]()
+    calibration_ = FittedAttribute[Calibration | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
