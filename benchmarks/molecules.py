@@ -20,10 +20,10 @@ from benchmarks.run import compared, costs, publish, seconds
 from torch import Tensor
 
 import pellucid as pl
-from pellucid.datasets import find_data
+from pellucid._files import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.tasks import Task
+from pellucid.molecules.play import StepSample
 
 
 class ScikitTrees(pl.WitnessFamily):
@@ -42,11 +42,7 @@ class ScikitTrees(pl.WitnessFamily):
 
 def fitting(model: PropertyModel, learned: Molecules) -> PropertyFit:
     """What `fit` prepares, without the training."""
-    model.targets_, model.smiles_, model.pool_ = learned.targets, learned.smiles, ()
-    model.task_ = Task.of(model.task, learned.y, learned.targets)
-    model.groups_ = model.similar.groups(learned.smiles)
-    model.network_ = model._new_network()
-    return PropertyFit(model, learned, None, False)
+    return PropertyFit(model, learned, learned)
 
 
 def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
@@ -64,21 +60,22 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     model = PropertyModel(width=width, similar=SimilarityRule(groups_per_kind=20 if real else 3))
     run = fitting(model, learned)
     generator = torch.Generator().manual_seed(0)
-    batch = run.take(torch.arange(64), generator)
-    assert isinstance(batch, pl.Minibatch)  # noqa: S101 - fresh play
-    where = batch.points
+    drawn = run.take(torch.arange(64), generator)
+    assert isinstance(drawn, StepSample)  # noqa: S101 - fresh play
+    where = torch.cat([drawn.labeled, drawn.others])
     with torch.no_grad():
-        f = model.task_.values(model.network_(run.points.graphs.batch(where)))
+        f = run.task.values(run.network(run.points.graphs.batch(where)))
     x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
-    game, slow = model.new_game(1), pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
+    game = pl.SymmetricGame(model.family(), weight=model.weight, deviation=pl.absolute_error)
+    slow = pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
 
     def step() -> None:
-        run.loss(batch)["loss"].backward()
+        run.loss(drawn)["loss"].backward()
 
     repeats = 2 if smoke else 15
-    whole, ours = seconds(step, lambda: game(f, x, batch.hoods), repeats=repeats)
-    _, theirs = seconds(lambda: None, lambda: slow(f, x, batch.hoods), repeats=2 if smoke else 3)
-    what = f"{name}, {len(batch.hoods)} neighborhoods, {len(where)} molecules, width {width}"
+    whole, ours = seconds(step, lambda: game(f, x, drawn.hoods), repeats=repeats)
+    _, theirs = seconds(lambda: None, lambda: slow(f, x, drawn.hoods), repeats=2 if smoke else 3)
+    what = f"{name}, {len(drawn.hoods)} neighborhoods, {len(where)} molecules, width {width}"
     return [
         costs(f"witnesses of a training step: {what}", "the whole step", ours, whole, 0.1, threads=1),
         compared("the same witnesses", "loop over `DecisionTreeRegressor`", ours, theirs, 10, threads=1),
@@ -96,8 +93,8 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
     runs = [fitting(PropertyModel(game=game, **settings), learned) for game in (None, "symmetric")]  # type: ignore[arg-type]
 
     def epoch(run: PropertyFit) -> None:
-        optimizer = torch.optim.Adam(run.model.network_.parameters())
-        for batch in torch.arange(run.count).split(32):
+        optimizer = torch.optim.Adam(run.network.parameters())
+        for batch in torch.arange(run.batches.count).split(32):
             optimizer.zero_grad()
             run.loss(batch)["loss"].backward()
             optimizer.step()

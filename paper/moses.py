@@ -118,8 +118,7 @@ def speed(cell: Cell) -> dict[str, Any]:
     from pellucid.molecules.vae.fitting import AutoencoderFit
 
     given = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
-    runs = [AutoencoderFit(new_model({**cell, "game": g}), given, np.arange(len(given)), np.arange(0), False)
-            for g in (None, "symmetric")]  # fmt: skip
+    runs = [AutoencoderFit(new_model({**cell, "game": g}), given, validation=0) for g in (None, "symmetric")]
     optimizers = [torch.optim.Adam(run.network.parameters()) for run in runs]
     generator = torch.Generator().manual_seed(0)
 

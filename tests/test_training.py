@@ -1,16 +1,37 @@
 import json
 import math
 import shutil
+from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from pellucid import ConvergenceError, InputError
-from pellucid.training import Batches, train
+from pellucid.training import Batches, Fit, TrainingSettings
+from pellucid.training.loop import train
 
 X = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
 Y = X.square().sum(1, keepdim=True)
+
+
+class SmallFit(Fit):
+    """A fit whose result is its history."""
+
+    def __init__(self, network, loss, batches, validation=None, **identity):
+        self.network, self.batches, self.validation = network, batches, validation
+        self.of_a_batch, self.told = loss, identity
+
+    def loss(self, batch):
+        return self.of_a_batch(batch)
+
+    def identity(self):
+        return self.told
+
+    def result(self, history):
+        assert not self.network.training
+        return history
 
 
 def run(
@@ -57,15 +78,10 @@ def run(
         value = (network(x) - y).square().mean()
         return {"loss": value if loss_of is None else loss_of(value), "double": 2 * value}
 
+    validation = Batches(lambda i, _: (X[80 + i], Y[80 + i]), 20, size=8, seed=None) if validated else None
     history = train(
-        network,
-        loss,
-        Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=seed),
-        Batches(lambda i, _: (X[80 + i], Y[80 + i]), 20, size=8, seed=None) if validated else None,
-        epochs=epochs,
-        learning_rate=0.01,
-        patience=patience,
-        identity={"seed": seed},
+        SmallFit(network, loss, Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=seed), validation, data="these"),
+        TrainingSettings(epochs=epochs, learning_rate=0.01, patience=patience, seed=seed),
         folder=folder,
         resume=resume,
         progress=progress,
@@ -105,14 +121,12 @@ def test_training_leaves_the_random_numbers_of_others_alone():
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
     train(
-        network,
-        lambda batch: {"loss": (network(batch[0]) - batch[1]).square().mean()},
-        Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=0),
-        None,
-        epochs=1,
-        learning_rate=0.01,
-        patience=1,
-        identity={},
+        SmallFit(
+            network,
+            lambda batch: {"loss": (network(batch[0]) - batch[1]).square().mean()},
+            Batches(lambda i, _: (X[i], Y[i]), 80, size=8, seed=0),
+        ),
+        TrainingSettings(epochs=1, learning_rate=0.01),
         progress=False,
     )
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -234,14 +248,13 @@ def test_an_interruption_of_the_validation_repeats_it(tmp_path):
 def test_history_holds_means_over_the_items_of_an_epoch():
     seen = []
     history = train(
-        nn.Linear(1, 1),
-        lambda batch: {"loss": network_loss(batch, seen)},
-        Batches(lambda i, _: i, 10, size=4, seed=0),
-        Batches(lambda i, _: (i, i), 5, size=4, seed=None),
-        epochs=1,
-        learning_rate=0.1,
-        patience=1,
-        identity={},
+        SmallFit(
+            nn.Linear(1, 1),
+            lambda batch: {"loss": network_loss(batch, seen)},
+            Batches(lambda i, _: i, 10, size=4, seed=0),
+            Batches(lambda i, _: (i, i), 5, size=4, seed=None),
+        ),
+        TrainingSettings(epochs=1, learning_rate=0.1),
         progress=False,
     )
     assert history[0]["loss"] == pytest.approx(sum(range(10)) / 10)
@@ -294,8 +307,9 @@ def test_a_folder_belongs_to_one_run(tmp_path):
     with pytest.raises(InputError, match="must hold no other run.*go on from it with `resume=True`"):
         run(tmp_path)
     with pytest.raises(InputError, match="Got another `seed`: 4 for 3; restore it, or start anew"):
-        run(tmp_path, seed=4, resume=True)
-    assert json.loads((tmp_path / "identity.json").read_text()) == {"seed": 3}
+        run(tmp_path, epochs=1, seed=4, resume=True)
+    identity = {"epochs": 1, "batch_size": 64, "learning_rate": 0.01, "patience": 5, "seed": 3, "data": "these"}
+    assert json.loads((tmp_path / "identity.json").read_text()) == identity
 
 
 def test_checkpoints_hold_plain_values_only(tmp_path):
@@ -350,3 +364,28 @@ def test_progress_is_shown(capfd):
     assert "epoch 2/2: 100%" in shown
     assert "20/20" in shown
     assert "validation_loss=" in shown
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "`epochs` must be a whole number >= 1. Got 0"),
+        ({"patience": 1.5}, "`patience` must be a whole number >= 1. Got 1.5"),
+        ({"learning_rate": -1}, "`learning_rate` of TrainingSettings must be a finite number >= 1e-09. Got -1"),
+        ({"seed": -1}, "`seed` must be a whole number between 0 and 2147483647. Got -1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        TrainingSettings(**settings)
+
+
+def test_settings_are_plain_numbers_and_never_change():
+    settings = TrainingSettings(epochs=np.int64(3), learning_rate=np.float32(0.5))
+    assert type(settings.epochs) is int
+    assert type(settings.learning_rate) is float
+    assert settings.settings() == {
+        "epochs": 3, "batch_size": 64, "learning_rate": 0.5, "patience": 10, "seed": 0,
+    }  # fmt: skip
+    with pytest.raises(FrozenInstanceError):
+        settings.epochs = 4

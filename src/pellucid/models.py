@@ -46,7 +46,7 @@ class Fitted(StoredRecord):
     history: History = stored()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(after {len(self.history)} epochs)"
+        return f"{type(self).__name__}(epochs={len(self.history)})"
 
 
 FittedT = TypeVar("FittedT", bound=Fitted)

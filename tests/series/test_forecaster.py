@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 
 from pellucid import InputError
 from pellucid.series import Forecaster, Gaussian, simulate_rig
+from pellucid.series.fitting import ForecastFit
 
 SMALL = {"context": 12, "horizon": 6, "radius": 2, "width": 8, "epochs": 2, "batch_size": 16}
 RIG = simulate_rig(rows=1500, bearings=3, seed=0)
@@ -61,7 +63,7 @@ def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, fo
     model.fit(data, progress=False)
     first, second = np.array([[0.5, 0.001], [-60, 0.7]]), np.array([[-0.6, 0.0], [20, -0.8]])
     offset = np.array([5, -3.0])
-    model.network_ = Autoregression(model, first, second, offset)
+    model = model.with_fitted(replace(model.fitted_, network=Autoregression(model, first, second, offset)))
     explanation = model.explain(data[:12], data[12:42] if forced else None)
     for theta in explanation.parameters:
         np.testing.assert_allclose(theta[0], offset, rtol=1e-2, atol=1e-2)
@@ -218,7 +220,7 @@ def fit_with(**options):
 
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
     calls = 0
-    original = Forecaster._loss
+    original = ForecastFit.loss
 
     def stopping(self, batch):
         nonlocal calls
@@ -229,7 +231,7 @@ def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
 
     uninterrupted = fit_with()
     with monkeypatch.context() as patch:
-        patch.setattr(Forecaster, "_loss", stopping)
+        patch.setattr(ForecastFit, "loss", stopping)
         with pytest.raises(KeyboardInterrupt):
             fit_with(folder=tmp_path)
     resumed = fit_with(folder=tmp_path, resume=True)
@@ -357,7 +359,7 @@ def test_broken_files_are_not_loaded(trained, tmp_path):
 
 def test_a_refused_or_interrupted_fit_leaves_the_model_as_it_was(tmp_path, monkeypatch):
     model = Forecaster(**SMALL)
-    monkeypatch.setattr(Forecaster, "_loss", interrupt)
+    monkeypatch.setattr(ForecastFit, "loss", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(RIG, progress=False)
     with pytest.raises(InputError, match="must be trained first"):
@@ -365,7 +367,7 @@ def test_a_refused_or_interrupted_fit_leaves_the_model_as_it_was(tmp_path, monke
     monkeypatch.undo()
     model.fit(RIG, progress=False)
     before = model.forecast(RIG.values[0][:12]).mean
-    monkeypatch.setattr(Forecaster, "_loss", interrupt)
+    monkeypatch.setattr(ForecastFit, "loss", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(RIG.values[0] * 2, progress=False)
     np.testing.assert_array_equal(model.forecast(RIG.values[0][:12]).mean, before)
@@ -540,7 +542,8 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
 def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
     settings = {**SMALL, "order": 1, "radius": 3, "ridge": 1e-6, "epochs": 1}
     model = Forecaster(**settings).fit(RIG, validation=0.3, progress=False)
-    model.radius_ = 1  # as earlier versions allowed: four coefficients on two or three steps
+    # As earlier versions allowed: four coefficients on two or three steps.
+    model = model.with_fitted(replace(model.fitted_, choices=model.fitted_.choices._replace(radius=1)))
     model.calibrate(RIG)
     rows = RIG.values[0][:18]
     explanation = model.explain(rows[:12], rows[12:])

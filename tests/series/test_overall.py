@@ -1,6 +1,5 @@
 """The law of a recording as a whole."""
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -37,9 +36,7 @@ def model():
 
 def following(model, bend=0.0):
     """The same forecaster with a network that follows a law."""
-    other = copy(model)
-    other.network_, other.calibrations_ = Linear(bend), {}
-    return other
+    return model.with_fitted(replace(model.fitted_, network=Linear(bend), calibrations={}))
 
 
 def test_the_law_that_a_network_follows_is_recovered(model):

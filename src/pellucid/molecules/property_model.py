@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
@@ -12,16 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.deviations import absolute_error, squared_error
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError
 from pellucid.games import Game
-from pellucid.models import FittedAttribute, Model
-from pellucid.molecules._inputs import Labeled, held_out_from, molecules_of, require_targets, sample_of, whole_delta
+from pellucid.models import FittedAttribute
+from pellucid.molecules._inputs import Labeled, held_out_from, molecules_of, require_targets, sample_of
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
-from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
+from pellucid.molecules.models import MoleculeModel
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import PropertyScores, score
@@ -29,13 +29,13 @@ from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
-from pellucid.witnesses import TreeFamily, effective_depth
+from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.tree import TreeWitnesses
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PropertyModel(Model[FittedProperties]):
+class PropertyModel(MoleculeModel[FittedProperties]):
     """A graph network that follows, around every molecule, a small decision tree over substructures.
 
     The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
@@ -120,15 +120,10 @@ class PropertyModel(Model[FittedProperties]):
 
     task: Literal["classification", "regression"] = "classification"
     game: GameName | None = "symmetric"
-    weight: float = 0.2
     margin: float = 0.1
     multiplier_rate: float = 1.0
     criterion: Literal["absolute", "squared"] = "absolute"
-    delta: int = 0
-    similar: SimilarityRule = field(default_factory=SimilarityRule)
     play: Literal["fresh", "banked"] = "fresh"
-    share: float = 0.25
-    members: int = 16
     refit: int = 5
     width: int = 300
     depth: int = 3
@@ -146,7 +141,7 @@ class PropertyModel(Model[FittedProperties]):
     groups_ = FittedAttribute[RGroups]()
     task_ = FittedAttribute[Task]()
     network_ = FittedAttribute[nn.Module]()
-    calibration_ = FittedAttribute["Calibration | None"]()
+    calibration_ = FittedAttribute[Calibration | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -158,18 +153,11 @@ class PropertyModel(Model[FittedProperties]):
             raise InputError(
                 "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
-        self._require_type(SimilarityRule, "similar")
         self._require_whole(1, "refit", "width", "depth")
-        self._require_whole(3, "members")
-        self._require_number(0, "weight", "margin", "dropout")
-        self._require_number(1e-9, "multiplier_rate", "share")
-        for name in ("share", "dropout"):
-            value = getattr(self, name)
-            if value > 1 or (name == "dropout" and value == 1):
-                raise InputError(
-                    f"{Parameter(name, of='PropertyModel')} must be a share", got=f"{value!r}", parameter=name
-                )
-        self._check(lambda delta, _: whole_delta(delta), "delta")
+        self._require_number(0, "margin")
+        self._require_number(1e-9, "multiplier_rate")
+        self._require_share("share", least=1e-9)
+        self._require_share("dropout", below_one=True)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -256,8 +244,7 @@ class PropertyModel(Model[FittedProperties]):
 
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""
-        rule = effective_depth(self.delta if delta is None else whole_delta(delta))
-        return TreeFamily(depth=rule, criterion=self.criterion)
+        return TreeFamily(depth=self._depth_rule(delta), criterion=self.criterion)
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -265,20 +252,12 @@ class PropertyModel(Model[FittedProperties]):
         """(N, K) probabilities, or values in the units of the data."""
         task = self.task_
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return task.natural(self._values(featurized(tuple(texts), self._morgan, False)))
+        return task.natural(self._values(featurized(tuple(texts), self.morgan, False)))
 
     def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return self.similar.around(
-            list(dict.fromkeys(texts)),
-            self.smiles_,
-            self.groups_,
-            pool=self.pool_,
-            jobs=1 if len(texts) < 32 else None,
-            progress=progress,
-            cache="none" if len(texts) < 32 else "default",
-        )
+        return self._neighborhoods(texts, self.smiles_, self.groups_, pool=self.pool_, progress=progress)
 
     def witnesses(
         self, around: MoleculeNeighborhoods, *, delta: int | None = None, progress: bool = False
@@ -290,10 +269,10 @@ class PropertyModel(Model[FittedProperties]):
         delta : int, optional
             Another size of trees than the one that was trained for.
         """
-        points = featurized(around.points, self._morgan, progress)
+        points = featurized(around.points, self.morgan, progress)
         f = self._values(points)
         witnesses = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
-        return witnesses.named(bit_names(self._morgan.size), self.targets_)
+        return witnesses.named(bit_names(self.morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
         """The prediction of one molecule, and the tree of substructures that the network follows around it.
@@ -328,7 +307,7 @@ class PropertyModel(Model[FittedProperties]):
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         measured = dict(zip(self.smiles_, self.y_, strict=True))
         return [
-            explain(trees, around, self.task_, self._morgan, calibration, level=level, which=i, measured=measured)
+            explain(trees, around, self.task_, self.morgan, calibration, level=level, which=i, measured=measured)
             for i in range(len(around))
         ]
 
@@ -339,7 +318,7 @@ class PropertyModel(Model[FittedProperties]):
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
         """What trees say of a member of each neighborhood that they were not fitted to; of many, of a thousand."""
         around = self.surroundings(sample_of(smiles, seed), progress=progress)
-        points = featurized(around.points, self._morgan, progress)
+        points = featurized(around.points, self.morgan, progress)
         return held_out(self._values(points), points.fingerprints.dense(), around.hoods, self.family(), seed=seed)
 
     def evaluate(
@@ -359,19 +338,10 @@ class PropertyModel(Model[FittedProperties]):
         around = self.surroundings(molecules.smiles, progress=progress)
         return score(self.witnesses(around, delta=delta, progress=progress), molecules.y, self.task_, self.targets_)
 
-    @property
-    def _morgan(self) -> Morgan:
-        return self.similar.fingerprints
-
     def _values(self, points: Points) -> Tensor:
         return self.task_.values(outputs_of(self.network_, points.graphs))
 
     # -- on disk -------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> PropertyModel:
-        """The untrained model whose `settings` gave these."""
-        return cls(**{**settings, "similar": SimilarityRule.from_dict(settings["similar"])})
 
     @classmethod
     def load(cls, folder: str | Path, *, network: nn.Module | None = None) -> PropertyModel:

@@ -11,17 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.models import FittedAttribute, Model
 from pellucid.series.explain_forecast import explain_forecast
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import Choices, FittedForecaster
 from pellucid.series.fitting import BATCH, ForecastFit, Preparation
-from pellucid.series.inputs import context_of, future_of
+from pellucid.series.inputs import checked_channels, context_of, future_of, held_out_from
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
-from pellucid.series.recordings import Recordings, names_of, recordings, recordings_with_warnings
+from pellucid.series.recordings import recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, measure
 from pellucid.series.witnessing import Witnessing
@@ -162,7 +161,7 @@ class Forecaster(Model[FittedForecaster]):
             raise InputError(
                 f"{Parameter('scale', of='Forecaster')} must be True or False", got=f"{self.scale!r}", parameter="scale"
             )
-        self._check(_checked_channels, "channels")
+        self._check(checked_channels, "channels")
         self._require_whole(1, "context", "width", "kernel")
         self._require_whole(2, "horizon")
         self._require_whole(1, "order", "radius", "stride", optional=True)
@@ -204,26 +203,9 @@ class Forecaster(Model[FittedForecaster]):
         """
         source = recordings_with_warnings(data, self.channels)
         source.require_variation()
-        learned, held_out = self._split(source, validation)
+        learned, held_out = held_out_from(source, validation, self.context + self.horizon, self.seed)
         fit = ForecastFit(self, learned, held_out)
         return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
-
-    def _split(self, source: Recordings, validation: Any) -> tuple[Recordings, Recordings | None]:
-        """What is learned from, and what is held out."""
-        if not isinstance(validation, int | float):
-            return source, recordings(validation, source.channels)
-        if not 0 <= validation < 1:
-            raise InputError(
-                f"{Parameter('validation')} must be a share in [0, 1), or data",
-                got=f"{validation!r}",
-                cure="try 0.05",
-                parameter="validation",
-            )
-        if not validation:
-            return source, None
-        learned, held_out = source.hold_out(validation, self.context + self.horizon, seed=self.seed)
-        learned.require_variation()
-        return learned, held_out
 
     def settled(self, data: Any) -> tuple[Forecaster, list[str]]:
         """The same forecaster with order, radius, ridge and linear path decided as `fit` would decide on these data.
@@ -364,10 +346,3 @@ class Forecaster(Model[FittedForecaster]):
     def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
         for start in range(0, len(sequences), BATCH):
             yield self.scaling_.standardize(sequences[start : start + BATCH])
-
-
-def _checked_channels(channels: Any, name: str) -> int | tuple[str, ...] | None:
-    """The number of channels, or their names."""
-    if isinstance(channels, int | np.integer):
-        return _checks.whole(channels, 1, name)
-    return None if channels is None else tuple(names_of(channels))

@@ -1,4 +1,4 @@
-"""What users give to a trained forecaster: contexts and futures, checked."""
+"""What users give to a forecaster: channels, validation data, contexts and futures, checked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,34 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.series.recordings import Recordings, array_of, recordings
+from pellucid.series.recordings import Recordings, array_of, names_of, recordings
+
+
+def checked_channels(channels: Any, name: str) -> int | tuple[str, ...] | None:
+    """The number of channels, or their names."""
+    if isinstance(channels, int | np.integer):
+        return _checks.whole(channels, 1, name)
+    return None if channels is None else tuple(names_of(channels))
+
+
+def held_out_from(source: Recordings, validation: Any, length: int, seed: int) -> tuple[Recordings, Recordings | None]:
+    """What is learned from, and what is held out: a share of the recordings in pieces of this length, or others."""
+    if not isinstance(validation, int | float):
+        return source, recordings(validation, source.channels)
+    if not 0 <= validation < 1:
+        raise InputError(
+            f"{Parameter('validation')} must be a share in [0, 1), or data",
+            got=f"{validation!r}",
+            cure="try 0.05",
+            parameter="validation",
+        )
+    if not validation:
+        return source, None
+    learned, held_out = source.hold_out(validation, length, seed=seed)
+    learned.require_variation()
+    return learned, held_out
 
 
 def context_of(values: Any, channels: tuple[str, ...], length: int) -> np.ndarray:

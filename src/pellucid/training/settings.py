@@ -60,6 +60,15 @@ class TrainingSettings:
         owner = type(self).__name__
         self._check(lambda v, name: None if optional and v is None else _checks.at_least(v, least, name, owner), *names)
 
+    def _require_share(self, *names: str, least: float = 0.0, below_one: bool = False) -> None:
+        self._require_number(least, *names)
+        for name in names:
+            value = getattr(self, name)
+            if value > 1 or (below_one and value == 1):
+                raise InputError(
+                    f"{Parameter(name, of=type(self).__name__)} must be a share", got=f"{value!r}", parameter=name
+                )
+
     def _require_one_of(self, allowed: Sequence[Any], name: str, *, cure: str | None = None) -> None:
         value = getattr(self, name)
         if value not in allowed:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from pellucid.molecules.vae.batches import encoded
 from pellucid.molecules.vae.fitting import AutoencoderFit
 from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.trees import LARGEST
+from pellucid.training import loop
 
 SMILES = list(nav17().smiles[:120])
 SETTINGS = {
@@ -54,23 +56,16 @@ def test_a_game_of_none_is_deep():
 @pytest.mark.parametrize("game", [None, "symmetric", "asymmetric"])
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, game, monkeypatch):
     whole = fitted(game=game)
-    from pellucid import training
+    calls, loss = [], AutoencoderFit.loss
 
-    train = training.train
-    calls = {"count": 0}
+    def interrupted(fit, batch):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return loss(fit, batch)
 
-    def counted(*arguments, **keywords):
-        loss = arguments[1]
-
-        def stops(batch):
-            calls["count"] += 1
-            if calls["count"] == 6:
-                raise KeyboardInterrupt
-            return loss(batch)
-
-        return train(arguments[0], stops, *arguments[2:], **keywords, checkpoint_seconds=0)
-
-    monkeypatch.setattr(training, "train", counted)
+    monkeypatch.setattr(AutoencoderFit, "loss", interrupted)
+    monkeypatch.setattr(loop, "train", partial(loop.train, checkpoint_seconds=0))
     again = JunctionTreeVAE(**SETTINGS, game=game)
     with pytest.raises(KeyboardInterrupt, match="Training was stopped. Go on with"):
         again.fit(Corpus.of(SMILES), folder=tmp_path, progress=False)
@@ -182,9 +177,7 @@ def test_labels_that_nothing_fits_have_no_children(smiles):
 
 
 def fitting(**settings):
-    return AutoencoderFit(
-        JunctionTreeVAE(**SETTINGS | settings), Corpus.of(SMILES), np.arange(120), np.arange(0), False
-    )
+    return AutoencoderFit(JunctionTreeVAE(**SETTINGS | settings), Corpus.of(SMILES), validation=0)
 
 
 def test_the_encoder_pays_for_its_deviation():
@@ -252,7 +245,7 @@ def test_explanations_are_trees_over_substructures(model):
         ({"game": "uniform"}, '"symmetric", "asymmetric" or None'),
         ({"similar": 0.6}, "must be a SimilarityRule"),
         ({"width": 0}, "width"),
-        ({"warm": 1.5}, "must be a share of the training"),
+        ({"warm": 1.5}, "`warm` of JunctionTreeVAE must be a share. Got 1.5"),
         ({"weight": -1}, "weight"),
         ({"free": -1}, "free"),
     ],

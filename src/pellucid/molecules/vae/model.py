@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, final
@@ -13,12 +13,13 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid.deviations import gaussian_kl
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError
 from pellucid.games import Game
-from pellucid.models import FittedAttribute, Model
-from pellucid.molecules._inputs import require_share, sample_of, whole_delta
+from pellucid.models import FittedAttribute
+from pellucid.molecules._inputs import require_share, sample_of
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
+from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
@@ -29,12 +30,12 @@ from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, encoder_scores, generator_of, posteriors
 from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.readable import Readable
-from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
+from pellucid.molecules.vae.reading import Given, corpus_of, read
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.named_games import named_game
-from pellucid.trust import LEVEL, calibrate
-from pellucid.witnesses import TreeFamily, effective_depth
+from pellucid.trust import LEVEL, Calibration, calibrate
+from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.tree import TreeWitnesses
 
 # Molecules whose neighborhoods are looked at together when a model is measured.
@@ -58,7 +59,7 @@ class Encoding(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class JunctionTreeVAE(Model[FittedAutoencoder]):
+class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     """A variational autoencoder of molecules: to points of a latent space, and back to molecules that are valid.
 
     A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder gives
@@ -129,12 +130,10 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
     weight: float = 0.1
-    delta: int = 0
     similar: SimilarityRule = field(default_factory=lambda: SimilarityRule(groups_per_kind=8, most=100))
     centers: int = 10_000
     pool: int = 100_000
     share: float = 0.0625
-    members: int = 16
     width: int = 200
     latent: int = 28
     depth: int = 3
@@ -153,23 +152,14 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
     network_ = FittedAttribute[TreeAutoencoder]()
     rejected_ = FittedAttribute[tuple[Rejection, ...]]()
     left_out_ = FittedAttribute[dict[str, int]]()
-    calibration_ = FittedAttribute["Calibration | None"]()
+    calibration_ = FittedAttribute[Calibration | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_one_of(("symmetric", "asymmetric", None), "game")
-        self._require_type(SimilarityRule, "similar")
         self._require_whole(1, "centers", "pool", "width", "latent", "depth")
-        self._require_whole(3, "members")
-        self._require_number(0, "weight", "warm", "free")
-        self._require_number(1e-9, "share")
-        if self.warm > 1:
-            raise InputError(
-                f"{Parameter('warm', of='JunctionTreeVAE')} must be a share of the training",
-                got=f"{self.warm!r}",
-                parameter="warm",
-            )
-        self._check(lambda delta, _: whole_delta(delta), "delta")
+        self._require_number(0, "free")
+        self._require_share("warm")
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -205,17 +195,8 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
-        require_on_error(on_error)
         require_share(validation)
-        corpus = source if isinstance(source, Corpus) else Corpus.build(source, progress=progress)
-        rejected = sum(corpus.reasons.values())
-        if rejected and (on_error == "raise" or not len(corpus)):
-            raise InputError(
-                "Every row must be a molecule with a junction tree",
-                got=f"{listed(corpus.rejected, rejected)}. Mend or remove these rows",
-                cure=f"{Parameter('on_error', 'skip')} goes on without them, if there are others",
-                parameter="on_error",
-            )
+        corpus = corpus_of(source, on_error, progress=progress)
         fit = AutoencoderFit(self, corpus, validation=validation, progress=progress)
         readable = np.intersect1d(fit.held_out, corpus.known(fit.vocabulary)[0])
         held_out = [corpus.smiles(int(i)) for i in readable] or None
@@ -231,15 +212,9 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
         """The game that is played."""
         return named_game(self.game, self.family(), weight=self.weight, deviation=gaussian_kl)
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> JunctionTreeVAE:
-        """The untrained model whose `settings` gave these."""
-        return cls(**{**settings, "similar": SimilarityRule.from_dict(settings["similar"])})
-
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""
-        rule = effective_depth(self.delta if delta is None else whole_delta(delta))
-        return TreeFamily(depth=rule, criterion="squared")
+        return TreeFamily(depth=self._depth_rule(delta), criterion="squared")
 
     # -- the latent space ----------------------------------------------------------------------------------------
 
@@ -318,25 +293,17 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
         given = self._read(smiles, "raise")
         # Without stereochemistry, which the encoder does not see.
         texts = list(dict.fromkeys(given.corpus.smiles(int(i)) for i in given.known))
-        few = len(texts) < 32
-        return self.similar.around(
-            texts,
-            self.pool_,
-            self.groups_,
-            jobs=1 if few else None,
-            progress=progress,
-            cache="none" if few else "default",
-        )
+        return self._neighborhoods(texts, self.pool_, self.groups_, progress=progress)
 
     def witnesses(self, readable: Readable, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
         f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
         witnesses = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
-        return witnesses.named(bit_names(self.similar.fingerprints.size), self.names)
+        return witnesses.named(bit_names(self.morgan.size), self.names)
 
     def readable(self, around: MoleculeNeighborhoods, *, progress: bool = False) -> Readable:
         """Neighborhoods with the members that the encoder can read."""
-        return Readable.of(around, self.vocabulary_, self.similar.fingerprints, progress=progress)
+        return Readable.of(around, self.vocabulary_, self.morgan, progress=progress)
 
     @property
     def names(self) -> list[str]:
@@ -362,7 +329,7 @@ class JunctionTreeVAE(Model[FittedAutoencoder]):
         witnesses = self.witnesses(readable, delta=delta)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         here = readable.surroundings(around)
-        explanation = explain(witnesses, here, _IDENTITY, self.similar.fingerprints, calibration, level=level)
+        explanation = explain(witnesses, here, _IDENTITY, self.morgan, calibration, level=level)
         return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
     def calibrated(self, data: Iterable[str], *, progress: bool = False) -> FittedAutoencoder:

@@ -65,6 +65,31 @@ def read(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]
     return Given(corpus, known, numbers[known] - 1, len(corpus) + len(corpus.rejected), tuple(rejected), left_out)
 
 
+def corpus_of(source: Any, on_error: Literal["raise", "skip"], *, progress: bool) -> Corpus:
+    """What an autoencoder learns from: a corpus, or SMILES or a text file of which one is built.
+
+    Parameters
+    ----------
+    source : Corpus, str, Path or iterable of str
+        The molecules.
+    on_error : {"raise", "skip"}
+        Whether rows without a junction tree are refused, or left out.
+    progress : bool
+        Show progress bars.
+    """
+    require_on_error(on_error)
+    corpus = source if isinstance(source, Corpus) else Corpus.build(source, progress=progress)
+    rejected = sum(corpus.reasons.values())
+    if rejected and (on_error == "raise" or not len(corpus)):
+        raise InputError(
+            "Every row must be a molecule with a junction tree",
+            got=f"{listed(corpus.rejected, rejected)}. Mend or remove these rows",
+            cure=f"{Parameter('on_error', 'skip')} goes on without them, if there are others",
+            parameter="on_error",
+        )
+    return corpus
+
+
 def texts_of(smiles: Any) -> list[str]:
     """One SMILES or several as a list."""
     if isinstance(smiles, str):
