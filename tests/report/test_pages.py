@@ -21,7 +21,7 @@ from pellucid.report import embed, write_audit
 from pellucid.report.numbers import number
 from pellucid.report.sections import scores, settings, tiles, trust_sentence
 from pellucid.series import ForecastExplanation
-from pellucid.series import report as series_report
+from pellucid.series.explanation_page import law_texts
 from pellucid.summaries import RunSummary
 
 VOID = {"meta", "link", "input", "use", "path", "rect", "circle", "polyline", "polygon", "br", "img"}
@@ -330,7 +330,7 @@ def test_a_forecast_alone(series, tmp_path):
 def test_the_law_of_a_step_reads_as_the_explanation_prints_it(series):
     explanation = ForecastExplanation.from_dict(series["explanations"][0]["explanation"])
     for k in range(len(explanation.channels)):
-        for h, law in enumerate(series_report._laws(explanation, k)):
+        for h, law in enumerate(law_texts(explanation, k)):
             expected = replace(explanation[h], digits=4).text().splitlines()[k]
             equation, _, remark = law.replace("\u2212", "-").partition(" (unstable: spectral radius ")
             assert equation == expected

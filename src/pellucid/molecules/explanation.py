@@ -233,7 +233,7 @@ class MoleculeExplanation(Explanation):
         title : str, optional
             What was explained, for instance the name of a file; by default the molecule.
         """
-        from pellucid.molecules.report import write_one
+        from pellucid.molecules.explanation_page import write_one
 
         write_one(self, path, title=title)
 
@@ -251,7 +251,7 @@ class MoleculeExplanation(Explanation):
         )
 
     def _repr_html_(self) -> str:
-        from pellucid.molecules.report import fragment
+        from pellucid.molecules.explanation_page import fragment
 
         return str(fragment(self))
 

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
-from pellucid.numbers import decimals, listed
+from pellucid.molecules.explanation import MoleculeExplanation
+from pellucid.molecules.explanation_page import bound_text, view
+from pellucid.numbers import decimals
 from pellucid.report.numbers import fixed, number
-from pellucid.report.page import render, write_page
-from pellucid.report.sections import common, ranked, share, trust_sentence
+from pellucid.report.page import write_page
+from pellucid.report.sections import common, ranked, share
 from pellucid.summaries import Example, RunSummary
-from pellucid.trust import FEWEST, unknown
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-# Neighbors and changes that a page shows; pictures are most of its size.
-_NEIGHBORS, _CHANGES = 6, 4
-# Targets that a table shows; of more, those that differ most between the leaves.
-_TARGETS = 12
-# Substructures that are named where a bit stands for several.
-_OTHERS = 3
 
 
 def write(summary: RunSummary, path: str | Path) -> Path:
@@ -77,166 +65,25 @@ def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: st
     return write(RunSummary(kind="molecules", title=title, outputs=outputs, explanations=examples), path)
 
 
-def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str | None = None) -> Path:
-    """Write one explanation as an HTML file.
-
-    Parameters
-    ----------
-    path : str or Path
-        Of the HTML file.
-    title : str, optional
-        What was explained; by default the molecule.
-    """
-    pictures = Pictures()
-    view = _view(explanation, pictures)
-    return write_page(
-        path,
-        "molecule.html",
-        # Without a title the SMILES is the heading, and need not be told once more.
-        kind="molecule" if title is None else "explanation",
-        title=explanation.smiles if title is None else title,
-        e=view,
-        sheet=pictures.sheet(),
-    )
-
-
-def fragment(explanation: MoleculeExplanation) -> Markup:
-    """One explanation as a piece of HTML with its own styles and without scripts: for notebooks."""
-    pictures = Pictures()
-    view = _view(explanation, pictures)
-    return render("molecule_fragment.html", e=view, sheet=pictures.sheet())
-
-
 def _item(
     example: Example, explanation: MoleculeExplanation, index: int, places: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
     bare = not example.measured
     measured = example.measured or [None] * len(explanation.targets)
-    view = _view(explanation, pictures, measured)
     known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
     bounds = explanation.bound
     return {
         "rank": example.rank,
         "place": example.place or f"molecule {index + 1}",
         "key": f"x{index}",
-        "view": view,
+        "view": view(explanation, pictures, measured),
         # For every target the number to sort by and the text to show.
         "sort": {
             "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), places, strict=True)],
             "measured": [] if bare else [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
             "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
-            "bound": [] if bounds is None else [(v if v == v else None, _bound(v)) for v in bounds.tolist()],
+            "bound": [] if bounds is None else [(v if v == v else None, bound_text(v)) for v in bounds.tolist()],
             "similarity": [(max(known, default=None), "")] * len(measured),
         },
     }
-
-
-def _view(
-    explanation: MoleculeExplanation, pictures: Pictures, measured: Sequence[float | None] | None = None
-) -> dict[str, Any]:
-    """Everything that the templates show of an explanation, as text and pictures."""
-    own = explanation.members[0].measured
-    if measured is None and own is not None:  # the molecule is among those that were learned from
-        measured = [float(value) if np.isfinite(value) else None for value in own]
-    shown = explanation.target(None)
-    places = explanation.decimals
-    bound, root = explanation.bound, explanation.witness.root
-
-    def values(numbers: Any, which: Sequence[int] = shown) -> list[tuple[str, str]]:
-        return [(explanation.targets[k], fixed(float(numbers[k]), places[k])) for k in which]
-
-    def split(bit: int) -> dict[str, Any]:
-        structure = explanation.substructures[bit]
-        return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
-
-    def known(member: Member) -> str:
-        """What was measured, to follow its similarity."""
-        if member.measured is None:
-            return ""
-        found = values(member.measured, [k for k in shown if np.isfinite(member.measured[k])])
-        single = len(explanation.targets) == 1
-        return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in found)
-
-    def change(c: Change) -> dict[str, Any]:
-        return {
-            "word": "with" if c.gains else "without",
-            "name": explanation.substructures[c.split].smiles,
-            "part": pictures.substructure(explanation.substructures[c.split]),
-            "picture": pictures.molecule(c.member.smiles),
-            "values": values(c.member.prediction),
-            "member": c.member,
-            "measured": known(c.member),
-        }
-
-    return {
-        "smiles": explanation.smiles,
-        "picture": pictures.molecule(explanation.smiles),
-        "rows": [
-            {
-                "name": name,
-                "predicted": fixed(float(explanation.prediction[k]), places[k]),
-                "tree": fixed(float(explanation.witnessed[k]), places[k]),
-                "measured": fixed(measured[k], places[k]) if measured and measured[k] is not None else None,
-                "deviation": number(float(explanation.deviation[k]), 2),
-                "bound": None if bound is None else _bound(float(bound[k])),
-                "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
-            }
-            for k, name in enumerate(explanation.targets)
-            if len(explanation.targets) <= _TARGETS or k in shown
-        ],
-        "targets": len(explanation.targets),
-        "divergence": explanation.divergence,
-        "shown": [explanation.targets[k] for k in shown],
-        "single": len(explanation.targets) == 1,
-        "measured": any(v is not None for v in measured or []),
-        "trust": _trust(explanation, shown),
-        "few": len(explanation.members) < FEWEST,
-        "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
-        # The template walks the nodes: pictures of the splits by feature, values of the leaves by node.
-        "tree": root,
-        "path": explanation.path,
-        "splits": {node.feature: split(node.feature) for node in root.walk() if not node.is_leaf},
-        "leaves": {leaf.index: values(leaf.value) for leaf in root.leaves()},
-        "changes": [change(c) for c in explanation.changes()[:_CHANGES]],
-        "neighbors": [
-            {
-                "picture": pictures.molecule(m.smiles),
-                "member": m,
-                "measured": known(m),
-                "values": [
-                    (name, text, tree)
-                    for (name, text), (_, tree) in zip(values(m.prediction), values(m.witness), strict=True)
-                ],
-            }
-            for m in explanation.members[1 : 1 + _NEIGHBORS]
-        ],
-        "members": len(explanation.members),
-    }
-
-
-def _trust(explanation: MoleculeExplanation, shown: Sequence[int]) -> str:
-    """The sentence of the trust number, of the targets that are shown."""
-    text: str | None = None
-    rest: list[str] = []
-    if explanation.bound is not None:
-        known = [k for k in shown if np.isfinite(explanation.bound[k])]
-        rest = [explanation.targets[k] for k in shown if k not in known]
-        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in known]
-        if known:
-            text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
-    few = len(explanation.members) < FEWEST
-    why = explanation.trust() if few else unknown(explanation.level, explanation.calibrated)
-    return trust_sentence(
-        text,
-        explanation.level,
-        explanation.calibrated,
-        why,
-        witness="the tree",
-        where="a similar molecule that it was not fitted to",
-        rest=rest,
-    )
-
-
-def _bound(value: float) -> str:
-    return number(value, 2) if np.isfinite(value) else "not known"

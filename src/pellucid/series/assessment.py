@@ -10,8 +10,8 @@ import numpy as np
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.series.alarms import LEVEL, PERSISTENCE, check_persistence
-from pellucid.series.condition import ALL, Condition
-from pellucid.series.indicators import INDICATORS, Measured, Moments, measure
+from pellucid.series.condition import Condition
+from pellucid.series.indicators import ALL, INDICATORS, Measured, Moments, measure
 from pellucid.series.stream import Read, Tally, one_by_one, sources_of
 from pellucid.trust import check_level
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from pellucid.series import alarms as _alarms
 from pellucid.series.alarms import Limits
-from pellucid.series.indicators import INDICATORS
+from pellucid.series.indicators import ALL, INDICATORS
 from pellucid.series.stream import hours_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ALL = "all channels"
 # Healthy recordings of which limits can be tried out on others.
 _FEWEST = 9
 

@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
 from pellucid.series.alarms import highest_level
-from pellucid.series.indicators import INDICATORS
+from pellucid.series.indicators import ALL, INDICATORS
 from pellucid.text_tables import aligned
 
 # So many times as many false alarms as promised are no chance.
@@ -188,6 +188,4 @@ def false_alarms(condition: Condition) -> str:
 
 def single(condition: Condition) -> list[str]:
     """The channels, without all of them together."""
-    from pellucid.series.condition import ALL
-
     return [name for name in condition.channels if name != ALL or len(condition.channels) == 1]

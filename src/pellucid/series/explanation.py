@@ -14,7 +14,7 @@ import torch
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.numbers import percent
-from pellucid.series.laws import NOTHING, spectral_radius
+from pellucid.series.laws import NOTHING, spectral_radius, unstable
 from pellucid.series.overall import RecordingLaw
 from pellucid.trust import LEVEL, typical, unknown
 from pellucid.verdicts import NEAR_ZERO
@@ -323,7 +323,7 @@ class ForecastExplanation(Explanation):
         title : str, optional
             What was explained, for instance the name of a file; by default the channels.
         """
-        from pellucid.series.report import write_one
+        from pellucid.series.explanation_page import write_one
 
         write_one(self, path, title=title)
 
@@ -334,11 +334,6 @@ class ForecastExplanation(Explanation):
         return plot_explanations({"witness": self}, target, standardized=standardized)
 
     def _repr_html_(self) -> str:
-        from pellucid.series.report import fragment
+        from pellucid.series.explanation_page import fragment
 
         return str(fragment(self))
-
-
-def unstable(radius: float) -> str:
-    """A word of warning beside a law with this spectral radius; empty if it is stable."""
-    return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""

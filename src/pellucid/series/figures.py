@@ -9,12 +9,13 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.numbers import percent
-from pellucid.series.explanation import ForecastExplanation
 from pellucid.trust import typical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from pellucid.series.explanation import ForecastExplanation
 
 _COLORS = ("#2a7f3f", "#c1121f", "#1d4e89", "#b07c0c")
 # Values of the context that are drawn before a forecast.

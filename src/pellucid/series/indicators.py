@@ -32,6 +32,8 @@ from pellucid.series.recordings import Recordings
 if TYPE_CHECKING:
     from pellucid.series.forecaster import Forecaster
 
+ALL = "all channels"
+"""What all channels together are called."""
 INDICATORS = ("rms", "sd", "kurtosis", "likelihood", "deviation", "explained", "law")
 # Of a channel's variance: what rounding leaves of an error of 0, and keeps a law of equal channels determined.
 _ROUNDING = 1e-6

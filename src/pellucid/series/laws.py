@@ -23,3 +23,8 @@ def spectral_radius(parameters: np.ndarray) -> np.ndarray:
     places = np.arange(rows - 1 - channels)
     companion[:, places + channels, places] = 1
     return np.asarray(np.abs(np.linalg.eigvals(companion)).max(1))
+
+
+def unstable(radius: float) -> str:
+    """A word of warning beside a law with this spectral radius; empty if it is stable."""
+    return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
