@@ -23,7 +23,6 @@ import pellucid as pl
 from pellucid._files import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.tasks import Task
 
 
 class ScikitTrees(pl.WitnessFamily):
@@ -40,15 +39,6 @@ class ScikitTrees(pl.WitnessFamily):
         return pl.fit_each(fit, x, f, hoods)
 
 
-def fitting(model: PropertyModel, learned: Molecules) -> PropertyFit:
-    """What `fit` prepares, without the training."""
-    model.targets_, model.smiles_, model.pool_ = learned.targets, learned.smiles, ()
-    model.task_ = Task.of(model.task, learned.y, learned.targets)
-    model.groups_ = model.similar.groups(learned.smiles)
-    model.network_ = model._new_network()
-    return PropertyFit(model, learned, None, False)
-
-
 def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     """How much of a training step with analogs the witnesses take, and the same with scikit-learn's trees."""
     torch.set_num_threads(1)
@@ -62,15 +52,15 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
         )
         name, width = "Nav1.7", 16
     model = PropertyModel(width=width, similar=SimilarityRule(groups_per_kind=20 if real else 3))
-    run = fitting(model, learned)
+    run = PropertyFit(model, learned, learned)
     generator = torch.Generator().manual_seed(0)
     batch = run.take(torch.arange(64), generator)
     assert isinstance(batch, pl.Minibatch)  # noqa: S101 - fresh play
-    where = batch.points
     with torch.no_grad():
-        f = model.task_.values(model.network_(run.points.graphs.batch(where)))
-    x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
-    game, slow = model.new_game(1), pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
+        f = run.task.values(run.network(run.points.graphs.batch(batch.points)))
+    x = Fingerprints(run.points.fingerprints.words[batch.points.numpy()]).dense()
+    family, deviation = model.family(), pl.absolute_error
+    game, slow = (pl.SymmetricGame(trees, deviation=deviation) for trees in (family, ScikitTrees()))
 
     def step() -> None:
         run.loss(batch)["loss"].backward()
@@ -78,7 +68,7 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     repeats = 2 if smoke else 15
     whole, ours = seconds(step, lambda: game(f, x, batch.hoods), repeats=repeats)
     _, theirs = seconds(lambda: None, lambda: slow(f, x, batch.hoods), repeats=2 if smoke else 3)
-    what = f"{name}, {len(batch.hoods)} neighborhoods, {len(where)} molecules, width {width}"
+    what = f"{name}, {len(batch.hoods)} neighborhoods, {len(batch.points)} molecules, width {width}"
     return [
         costs(f"witnesses of a training step: {what}", "the whole step", ours, whole, 0.1, threads=1),
         compared("the same witnesses", "loop over `DecisionTreeRegressor`", ours, theirs, 10, threads=1),
@@ -93,11 +83,12 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
         "task": "regression", "similar": SimilarityRule(analogs=False), "play": "banked", "width": 16 if smoke else 200,
         "batch_size": 32, "delta": -2,
     }  # fmt: skip
-    runs = [fitting(PropertyModel(game=game, **settings), learned) for game in (None, "symmetric")]  # type: ignore[arg-type]
+    models = [PropertyModel(game=game, **settings) for game in (None, "symmetric")]  # type: ignore[arg-type]
+    runs = [PropertyFit(model, learned, learned) for model in models]
 
     def epoch(run: PropertyFit) -> None:
-        optimizer = torch.optim.Adam(run.model.network_.parameters())
-        for batch in torch.arange(run.count).split(32):
+        optimizer = torch.optim.Adam(run.network.parameters())
+        for batch in torch.arange(run.batches.count).split(32):
             optimizer.zero_grad()
             run.loss(batch)["loss"].backward()
             optimizer.step()
