@@ -20,7 +20,7 @@ from benchmarks.run import compared, costs, publish, seconds
 from torch import Tensor
 
 import pellucid as pl
-from pellucid._files import find_data
+from pellucid.datasets import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
 

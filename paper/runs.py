@@ -148,16 +148,23 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def read_section(path: Path, mark: str) -> str | None:
     """What stands between two marks of a Markdown file; None if they are not there."""
-    _, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
-    return rest.partition(f"<!-- end of {mark} -->")[0].strip() if begin else None
+    begin, end = _marks(mark)
+    _, marked, rest = path.read_text(encoding="utf-8").partition(f"{begin}\n")
+    return rest.partition(end)[0].strip() if marked else None
 
 
 def write_section(path: Path, mark: str, text: str) -> None:
     """Replace what stands between two marks of a Markdown file."""
-    content = path.read_text()
-    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    content = path.read_text(encoding="utf-8")
+    begin, end = _marks(mark)
     if begin not in content or end not in content:
         sys.exit(f"{path} must have the marks {begin} and {end}.")
     head, rest = content.split(begin, 1)
     tail = rest.split(end, 1)[1]
-    path.write_text(f"{head}{begin}\n{text.strip()}\n{end}{tail}")
+    path.write_text(f"{head}{begin}\n{text.strip()}\n{end}{tail}", encoding="utf-8")
+
+
+def _marks(mark: str) -> tuple[str, str]:
+    """Begin and end of a section, as pymdownx.snippets knows them: pages of the documentation include it by name."""
+    name = mark.replace(": ", "-").replace(" ", "-")
+    return f"<!-- --8<-- [start:{name}] -->", f"<!-- --8<-- [end:{name}] -->"

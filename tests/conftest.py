@@ -1,10 +1,12 @@
-"""Fixtures that several tests share."""
+"""Fixtures that several tests share: trainings so small that they take a second, done once for all workers."""
 
+import csv
 import os
 from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import settings
 
 # Compilation of the kernels falls into the first example, so a deadline would be a coin toss.
@@ -29,3 +31,119 @@ def real_data(monkeypatch):
         pytest.skip("needs the published data sets: set PELLUCID_DATA to their folder")
     monkeypatch.setenv("PELLUCID_DATA", str(folder))
     return folder
+
+
+# -- made once: tests read these, and copy what they change ------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory, worker_id):
+    """`made_once(name, make)` is a folder that `make(folder)` fills, once for all workers of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    base = base if worker_id == "master" else base.parent
+
+    def folder_of(name, make):
+        folder, done = base / f"shared-{name}", base / f"shared-{name}.done"
+        with FileLock(base / f"shared-{name}.lock"):
+            if not done.exists():
+                folder.mkdir(exist_ok=True)
+                make(folder)
+                done.touch()
+        return folder
+
+    return folder_of
+
+
+@pytest.fixture(scope="session")
+def sulfonamides():
+    """A fifth of the sodium-channel blockers: 204 molecules."""
+    from pellucid.molecules import nav17
+
+    return nav17().select(range(0, 1017, 5))
+
+
+@pytest.fixture(scope="session")
+def property_model_folder(made_once, sulfonamides):
+    """A saved model of the sulfonamides, calibrated on a fifth of them."""
+    from pellucid.molecules import PropertyModel, SimilarityRule
+
+    def make(folder):
+        small = {"similar": SimilarityRule(analogs=False), "play": "banked", "width": 16, "epochs": 1}
+        PropertyModel(task="regression", **small).fit(sulfonamides, validation=0.2, progress=False).save(folder)
+
+    return made_once("property-model", make)
+
+
+@pytest.fixture(scope="session")
+def property_model(property_model_folder):
+    from pellucid.molecules import PropertyModel
+
+    return PropertyModel.load(property_model_folder)
+
+
+@pytest.fixture(scope="session")
+def rig():
+    """Two recordings of two bearings."""
+    from pellucid.series import simulate_rig
+
+    return simulate_rig(files=2, rows=2500, bearings=2, seed=0)
+
+
+@pytest.fixture(scope="session")
+def forecaster_folder(made_once, rig):
+    """A saved forecaster of the rig, of 10 steps from 20."""
+    from pellucid.series import Forecaster
+
+    def make(folder):
+        Forecaster(width=8, epochs=1, context=20, horizon=10, radius=4).fit(rig, progress=False).save(folder)
+
+    return made_once("forecaster", make)
+
+
+@pytest.fixture(scope="session")
+def forecaster(forecaster_folder):
+    from pellucid.series import Forecaster
+
+    return Forecaster.load(forecaster_folder)
+
+
+@pytest.fixture(scope="session")
+def data_folder(made_once, sulfonamides, rig):
+    """Data as users have them: `assay.csv` with names, activities and labels, and `recordings` of left and right."""
+    import numpy as np
+
+    def make(folder):
+        pairs = zip(sulfonamides.smiles, sulfonamides.y[:, 0], strict=True)
+        with (folder / "assay.csv").open("w", newline="") as stream:
+            rows = [[f"M{i}", smiles, y, int(y > 6.5)] for i, (smiles, y) in enumerate(pairs)]
+            csv.writer(stream).writerows([["id", "smiles", "activity", "active"], *rows])
+        (folder / "recordings").mkdir()
+        for values, name in zip(rig.values, ("a.csv", "b.csv"), strict=True):
+            np.savetxt(folder / "recordings" / name, values, delimiter=",", header="left,right", comments="")
+
+    return made_once("data", make)
+
+
+@pytest.fixture(scope="session")
+def molecules_run(made_once, data_folder):
+    """A finished run on `assay.csv`, as `pellucid train molecules` leaves it."""
+    return made_once(
+        "molecules-run", lambda folder: _train("molecules", data_folder / "assay.csv", "-t", "activity", "-o", folder)
+    )
+
+
+@pytest.fixture(scope="session")
+def series_run(made_once, data_folder):
+    """A finished run on `recordings`, as `pellucid train series` leaves it."""
+    lengths = ["--context", 20, "--horizon", 10, "--radius", 4]
+    return made_once("series-run", lambda folder: _train("series", data_folder / "recordings", *lengths, "-o", folder))
+
+
+def _train(*words):
+    from typer.testing import CliRunner
+
+    from pellucid.cli import command_line
+
+    words = ["train", *words, "--epochs", 2, "--width", 8, "--quiet"]
+    result = CliRunner().invoke(command_line(), [str(word) for word in words])
+    assert result.exit_code == 0, result.output + str(result.exception)

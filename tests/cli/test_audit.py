@@ -146,7 +146,7 @@ def test_a_model_that_laws_do_not_explain_is_said_so_plainly(tmp_path):
     share = json.loads((tmp_path / "out.json").read_text())["audit"]["explained_left_out"]
     assert share < 0.05
     for text in (result.stdout, (tmp_path / "out.html").read_text()):
-        assert f"eld-out variance explained is {share:.1%}" in text
+        assert f"eld-out variance explained is {100 * share:.1f} %" in text
         assert "do not read witnesses as the predictor" in text
         assert "No other candidate does better: name with --features what the model read, try another --family" in text
     fixed = run(path, "--neighbors", 9, "--ridge", 0).stdout

@@ -286,11 +286,9 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
     assert model.calibration_.coverage(others) == pytest.approx([0.9], abs=allowed)
 
 
-def test_an_explanation_carries_its_bound_in_the_units_of_the_data(tmp_path):
-    series = nav17().select(range(0, 1017, 5))
-    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
-    model.fit(series, progress=False, validation=0.2)
-    smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))
+def test_an_explanation_carries_its_bound_in_the_units_of_the_data(property_model, tmp_path):
+    model = property_model
+    smiles = max(model.smiles_, key=lambda text: len(model.surroundings(text).points))
     explanation = model.explain(smiles)
     expected = model.calibration_.bound(explanation.deviation / model.task_.scale) * model.task_.scale
     np.testing.assert_allclose(explanation.bound, expected)
@@ -305,20 +303,16 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(tmp_path):
     assert str(again) == str(explanation)
 
 
-def test_many_explanations_are_those_of_each():
-    series = nav17().select(range(0, 1017, 10))
-    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
-    model.fit(series, progress=False, validation=0.2)
-    for found, smiles in zip(model.explain_many(series.smiles[:5]), series.smiles[:5], strict=True):
-        assert str(found) == str(model.explain(smiles))
+def test_many_explanations_are_those_of_each(property_model):
+    smiles = property_model.smiles_[:5]
+    for explanation, text in zip(property_model.explain_many(smiles), smiles, strict=True):
+        assert str(explanation) == str(property_model.explain(text))
 
 
-def test_neighbors_bring_what_was_measured(tmp_path):
-    series = nav17().select(range(0, 1017, 5))
-    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=1)
-    model.fit(series, progress=False)
-    known = dict(zip(series.smiles, series.y, strict=True))
-    smiles = max(series.smiles, key=lambda text: len(model.surroundings(text).points))
+def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_path):
+    model = property_model
+    known = dict(zip(sulfonamides.smiles, sulfonamides.y, strict=True))
+    smiles = max(sulfonamides.smiles, key=lambda text: len(model.surroundings(text).points))
     model.save(tmp_path / "model")
     for own in (model, PropertyModel.load(tmp_path / "model")):
         explanation = own.explain(smiles)

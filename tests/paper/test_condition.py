@@ -1,14 +1,14 @@
 import json
 
 from paper import condition
+from paper.runs import read_section
 
 from pellucid.series.indicators import INDICATORS
 
 
 def test_the_page_shows_the_committed_report():
     reports = json.loads((condition.REPORTS / "cpu.json").read_text())
-    shown = (condition.DOCS / "condition.md").read_text()
-    assert f"<!-- condition -->\n{condition.summary(reports)}\n<!-- end of condition -->" in shown
+    assert read_section(condition.DOCS / "condition.md", "condition") == condition.summary(reports)
     assert set(INDICATORS) == {*condition.PLAIN, *condition.NETWORK}
 
 

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.options import AnyDomain, Role, command_of, declared_by_domains, require_options
-from pellucid.cli.output import aligned, has_viewer, measure_rows, number, say, warn
+from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
+from pellucid.numbers import number
 from pellucid.options import options_of
 from pellucid.summaries import BaselineSummary, ModelSummary, RunSummary
+from pellucid.text_tables import aligned
 
 # Outputs whose bounds are compared.
 _OUTPUTS = 6
@@ -109,7 +111,7 @@ def _bounds(records: Mapping[str, RunSummary]) -> list[list[str]]:
     return [
         [
             f"bound of {output} (lower is better)",
-            *(number(bounds[k] if k < len(bounds) else None) for bounds in columns),
+            *(number(bounds[k] if k < len(bounds) else None, DIGITS) for bounds in columns),
         ]
         for k, output in enumerate(outputs)
     ]

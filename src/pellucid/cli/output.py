@@ -10,11 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.domains import Domain
+from pellucid.numbers import number, percent
 from pellucid.summaries import BaselineSummary, Measure, ModelSummary, RunSummary, TradeOff
+from pellucid.text_tables import aligned
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
 Which = Annotated[str | None, typer.Option("--model", metavar="game|deep", help="Which model of a run.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+DIGITS = 4
+"""The significant digits of scores."""
 # The length of the bars of deviations, and the outputs whose bounds a line has room for.
 _BAR, _OUTPUTS = 30, 6
 
@@ -32,16 +36,6 @@ def warn(text: str) -> None:
 def has_viewer(quiet: bool = False) -> bool:
     """Whether somebody sees a progress bar."""
     return not quiet and sys.stderr.isatty()
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table: the first column to the left, the others to the right."""
-    first, *others = (max(len(row[i]) for row in [head, *rows]) for i in range(len(head)))
-    lines = [
-        "  ".join([row[0].ljust(first), *(cell.rjust(width) for cell, width in zip(row[1:], others, strict=True))])
-        for row in [head, *rows]
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
 def summary_text(summary: RunSummary, domain: Domain[Any, Any]) -> str:
@@ -62,20 +56,10 @@ def measure_rows(models: Mapping[str, ModelSummary | BaselineSummary], measures:
     """A row per measure that at least one model has."""
     return [
         [f"{measure.title} ({measure.better} is better)",
-         *(number(model.scores.get(measure.key)) for model in models.values())]
+         *(number(model.scores.get(measure.key), DIGITS) for model in models.values())]
         for measure in measures
         if any(model.scores.get(measure.key) is not None for model in models.values())
     ]  # fmt: skip
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with up to four digits."""
-    return f"{100 * share:.4g} %"
-
-
-def number(value: float | None) -> str:
-    """Four digits."""
-    return "-" if value is None else f"{value:.4g}"
 
 
 def _trust_lines(summary: RunSummary, points: str) -> list[str]:

@@ -13,7 +13,7 @@ from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
-from pellucid.report.numbers import percent
+from pellucid.numbers import percent
 from pellucid.tables import read_table
 from pellucid.trust import FEWEST, unknown
 
@@ -56,7 +56,7 @@ def predicted_table(
         )
     names = [f"predicted: {name}" for name in model.targets_]
     if trust:
-        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}".replace("\u00a0", " "))
+        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}")
         names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
         _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
     yield [*table.header, *names, *(["problem"] if invalid else [])]

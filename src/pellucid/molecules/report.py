@@ -10,7 +10,8 @@ import numpy as np
 
 from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
-from pellucid.report.numbers import decimals, fixed, number
+from pellucid.numbers import decimals, listed
+from pellucid.report.numbers import fixed, number
 from pellucid.report.page import render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.summaries import Example, RunSummary
@@ -139,27 +140,15 @@ def _view(
     if measured is None and own is not None:  # the molecule is among those that were learned from
         measured = [float(value) if np.isfinite(value) else None for value in own]
     shown = explanation.target(None)
-    places = [decimals(explanation.witness.nodes["value"][:, k]) for k in range(len(explanation.targets))]
-    bound = explanation.bound
+    places = explanation.decimals
+    bound, root = explanation.bound, explanation.witness.root
 
     def values(numbers: Any, which: Sequence[int] = shown) -> list[tuple[str, str]]:
         return [(explanation.targets[k], fixed(float(numbers[k]), places[k])) for k in which]
 
-    def node(i: int) -> dict[str, Any]:
-        nodes = explanation.witness.nodes
-        bit, on = int(nodes["feature"][i]), i in explanation.path
-        if bit < 0:
-            return {"leaf": True, "on": on, "size": int(nodes["size"][i]), "values": values(nodes["value"][i])}
-        split = explanation.substructures[bit]
-        branches = [node(int(nodes[side][i])) for side in ("left", "right")]
-        return {
-            "leaf": False,
-            "on": on,
-            "picture": pictures.substructure(split),
-            "name": split.smiles,
-            "others": _others(split.others),
-            "branches": list(zip(("without", "with"), branches, strict=True)),
-        }
+    def split(bit: int) -> dict[str, Any]:
+        structure = explanation.substructures[bit]
+        return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
 
     def known(member: Member) -> str:
         """What was measured, to follow its similarity."""
@@ -204,7 +193,11 @@ def _view(
         "trust": _trust(explanation, shown),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
-        "tree": node(0),
+        # The template walks the nodes: pictures of the splits by feature, values of the leaves by node.
+        "tree": root,
+        "path": explanation.path,
+        "splits": {node.feature: split(node.feature) for node in root.walk() if not node.is_leaf},
+        "leaves": {leaf.index: values(leaf.value) for leaf in root.leaves()},
         "changes": [change(c) for c in explanation.changes()[:_CHANGES]],
         "neighbors": [
             {
@@ -247,9 +240,3 @@ def _trust(explanation: MoleculeExplanation, shown: Sequence[int]) -> str:
 
 def _bound(value: float) -> str:
     return number(value, 2) if np.isfinite(value) else "not known"
-
-
-def _others(texts: Sequence[str]) -> str:
-    """Other substructures of the same bit."""
-    more = f" and {len(texts) - _OTHERS} more" if len(texts) > _OTHERS else ""
-    return ", ".join(texts[:_OTHERS]) + more

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import Parameter
+from pellucid.numbers import percent
 from pellucid.series.alarms import highest_level
 from pellucid.series.indicators import INDICATORS
 from pellucid.text_tables import aligned
-from pellucid.trust import percent
 
 # So many times as many false alarms as promised are no chance.
 _DRIFT = 3.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Monitor, Parts, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import Domain, Explained, Measured, Monitor, Plan, Shown, Source, Speak, TrainingOptions
 from pellucid.options import NoOptions, option
 from pellucid.series.explaining import SeriesExplaining
 from pellucid.series.laws import CURE, NOTHING
@@ -120,7 +120,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     ) -> Plan[Recordings, Forecaster]:
         """Cut the recordings into parts, and choose the laws that both models are witnessed by."""
         from pellucid import runs
-        from pellucid.report.numbers import counted
+        from pellucid.numbers import counted
         from pellucid.series.forecaster import Forecaster
         from pellucid.series.splitting import described, recommendation, split
 
@@ -132,7 +132,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         model = Forecaster(game=None if settings.game == "none" else settings.game, **values)
         recordings.require_variation()
         length = model.context + model.horizon
-        parts = Parts(**split(recordings, length, model.seed, test, kind=settings.split))
+        parts = split(recordings, length, model.seed, test, kind=settings.split)
         advice = recommendation(recordings, length) if settings.split == "random" and test is None else None
         unused = list(filter(None, [recordings.unused(length)]))
         model, choices = model.settled(parts.train)
@@ -223,10 +223,6 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         from pellucid.series.forecaster import Forecaster
 
         return Forecaster.load(folder)
-
-    def outputs(self, model: Forecaster) -> Sequence[str]:
-        """The channels."""
-        return model.channels_
 
     def predict(
         self,

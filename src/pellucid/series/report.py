@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.report.numbers import MINUS, counted, number, percent
+from pellucid.numbers import counted, listed
+from pellucid.report.numbers import MINUS, number, percent
 from pellucid.report.page import embed, render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
-from pellucid.series.explanation import ForecastExplanation
+from pellucid.series.explanation import ForecastExplanation, unstable
 from pellucid.series.laws import spectral_radius
 from pellucid.summaries import Example, RunSummary
 from pellucid.trust import typical, unknown
+from pellucid.witnesses.text import law_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 # Values of the context before a forecast, channels and parameters that a page shows.
 _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
+# Channels whose bounds a sentence names.
+_BOUNDS = 4
 # Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
 _PANELS = 60
 
@@ -167,7 +171,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     return {
         "name": name,
         "deviation": number(gap),
-        "relative": percent(gap / move) if move > 0 else None,
+        "relative": percent(gap / move, 0) if move > 0 else None,
         "bound": number(float(bound)) if np.isfinite(bound) else None,
         # Along a forecast errors add up: a band of one step would look like that of the forecast.
         "lines": lines(traces, band if explanation.forced else None, f"Forecast of {name} over {len(mean)} steps"),
@@ -195,25 +199,22 @@ def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
         return None
     return {
         "law": _laws(explanation, k, law.parameters[None])[0],
-        "explained": percent(float(law.explained[k])) if np.isfinite(law.explained[k]) else None,
-        "local": percent(float(law.local[k])) if np.isfinite(law.local[k]) else None,
+        "explained": percent(float(law.explained[k]), 0) if np.isfinite(law.explained[k]) else None,
+        "local": percent(float(law.local[k]), 0) if np.isfinite(law.local[k]) else None,
     }
 
 
 def _laws(explanation: ForecastExplanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
-    left = len(explanation.names) - len(rows)
-    more = f" … and {counted(left, 'weaker term')}" if left else ""
+    weaker = len(explanation.names) - len(rows)
+    more = f" … and {counted(weaker, 'weaker term')}" if weaker else ""
     parameters = explanation.parameters if parameters is None else parameters
+    names = ["", *explanation.names[1:]]
     texts = []
-    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
-        terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
-        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
-        text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
-        text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
+    for theta, radius in zip(parameters[:, :, k].tolist(), spectral_radius(parameters).tolist(), strict=True):
+        law = law_text([(theta[i], names[i]) for i in rows], digits=explanation.digits, minus=MINUS)
+        texts.append(f"{explanation.channels[k]}[t+1] = {law}{more}{unstable(radius)}")
     return texts
 
 
@@ -223,7 +224,7 @@ def _trust(explanation: ForecastExplanation) -> str:
     if explanation.bound is not None:
         named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
         parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
-        text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        text = listed(parts, _BOUNDS)
         rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,

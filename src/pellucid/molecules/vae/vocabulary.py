@@ -11,8 +11,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.molecules.table import counted
 from pellucid.molecules.vae.trees import Template, capacity, template
+from pellucid.numbers import counted
 
 
 class Templates(NamedTuple):

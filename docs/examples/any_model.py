@@ -121,7 +121,7 @@ for name, played in (("DEEP", None), ("GAME", game)):
 
 # %% [markdown]
 # Linear laws account for more of GAME than of DEEP, where they were fitted and where they were not, and its errors are
-# no more. [Other splits](../docs/models.md) say the same. What does it follow?
+# no more. [Other splits](../models.md) say the same. What does it follow?
 
 # %%
 typical(found["GAME"])

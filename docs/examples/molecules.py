@@ -59,7 +59,7 @@ for name, model in (("DEEP", deep), ("GAME", game)):
 # molecules (AUC) is about as right as before. But all this is measured at the molecules that the trees were fitted to.
 # Hold one out of each neighborhood, and its tree explains about three tenths of what either network does there, not
 # seven eighths: of GAME a little more in each of the five draws. Most of what a network does at a further molecule is
-# not in the tree, so read a tree with its bound. [How robust this is](../paper/README.md#sodium-channel-blockers).
+# not in the tree, so read a tree with its bound. [How robust this is](../../paper/README.md#sodium-channel-blockers).
 
 # %% [markdown]
 # ## Explain
@@ -79,4 +79,4 @@ explanation
 print(explanation)
 
 # %% [markdown]
-# What one more question costs: [choosing](../docs/choosing.md). What the bound promises: [trust](../docs/trust.md).
+# What one more question costs: [choosing](../choosing.md). What the bound promises: [trust](../trust.md).
