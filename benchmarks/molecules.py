@@ -20,10 +20,9 @@ from benchmarks.run import compared, costs, publish, seconds
 from torch import Tensor
 
 import pellucid as pl
-from pellucid._files import find_data
+from pellucid.datasets import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.play import StepSample
 
 
 class ScikitTrees(pl.WitnessFamily):
@@ -40,11 +39,6 @@ class ScikitTrees(pl.WitnessFamily):
         return pl.fit_each(fit, x, f, hoods)
 
 
-def fitting(model: PropertyModel, learned: Molecules) -> PropertyFit:
-    """What `fit` prepares, without the training."""
-    return PropertyFit(model, learned, learned)
-
-
 def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     """How much of a training step with analogs the witnesses take, and the same with scikit-learn's trees."""
     torch.set_num_threads(1)
@@ -58,24 +52,23 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
         )
         name, width = "Nav1.7", 16
     model = PropertyModel(width=width, similar=SimilarityRule(groups_per_kind=20 if real else 3))
-    run = fitting(model, learned)
+    run = PropertyFit(model, learned, learned)
     generator = torch.Generator().manual_seed(0)
-    drawn = run.take(torch.arange(64), generator)
-    assert isinstance(drawn, StepSample)  # noqa: S101 - fresh play
-    where = torch.cat([drawn.labeled, drawn.others])
+    batch = run.take(torch.arange(64), generator)
+    assert isinstance(batch, pl.Minibatch)  # noqa: S101 - fresh play
     with torch.no_grad():
-        f = run.task.values(run.network(run.points.graphs.batch(where)))
-    x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
-    game = pl.SymmetricGame(model.family(), weight=model.weight, deviation=pl.absolute_error)
-    slow = pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
+        f = run.task.values(run.network(run.points.graphs.batch(batch.points)))
+    x = Fingerprints(run.points.fingerprints.words[batch.points.numpy()]).dense()
+    family, deviation = model.family(), pl.absolute_error
+    game, slow = (pl.SymmetricGame(trees, deviation=deviation) for trees in (family, ScikitTrees()))
 
     def step() -> None:
-        run.loss(drawn)["loss"].backward()
+        run.loss(batch)["loss"].backward()
 
     repeats = 2 if smoke else 15
-    whole, ours = seconds(step, lambda: game(f, x, drawn.hoods), repeats=repeats)
-    _, theirs = seconds(lambda: None, lambda: slow(f, x, drawn.hoods), repeats=2 if smoke else 3)
-    what = f"{name}, {len(drawn.hoods)} neighborhoods, {len(where)} molecules, width {width}"
+    whole, ours = seconds(step, lambda: game(f, x, batch.hoods), repeats=repeats)
+    _, theirs = seconds(lambda: None, lambda: slow(f, x, batch.hoods), repeats=2 if smoke else 3)
+    what = f"{name}, {len(batch.hoods)} neighborhoods, {len(batch.points)} molecules, width {width}"
     return [
         costs(f"witnesses of a training step: {what}", "the whole step", ours, whole, 0.1, threads=1),
         compared("the same witnesses", "loop over `DecisionTreeRegressor`", ours, theirs, 10, threads=1),
@@ -90,7 +83,8 @@ def banked_epoch(smoke: bool) -> list[dict[str, Any]]:
         "task": "regression", "similar": SimilarityRule(analogs=False), "play": "banked", "width": 16 if smoke else 200,
         "batch_size": 32, "delta": -2,
     }  # fmt: skip
-    runs = [fitting(PropertyModel(game=game, **settings), learned) for game in (None, "symmetric")]  # type: ignore[arg-type]
+    models = [PropertyModel(game=game, **settings) for game in (None, "symmetric")]  # type: ignore[arg-type]
+    runs = [PropertyFit(model, learned, learned) for model in models]
 
     def epoch(run: PropertyFit) -> None:
         optimizer = torch.optim.Adam(run.network.parameters())

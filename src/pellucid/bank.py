@@ -189,7 +189,7 @@ class Bank(nn.Module):
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         # As `to` and its like do it: neighborhoods go where the buffers go.
         before = self.x
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.x is not before:
             self.hoods, self._current = self.hoods.to(self.x.device), None
         return self

@@ -145,10 +145,10 @@ def choose(
     work = sum(m * min(m, x.shape[1]) ** 2 for m in (counts or [int(sizes.double().mean())]))
     most = min(_MOST, max(_FEWEST, int(_WORK / work)))
     used = torch.sort(order[: min(most, len(order) // 2 if aside else len(order))]).values
-    chosen = hoods.select(used.to(hoods.device))
+    choosing = hoods.select(used.to(hoods.device))
     compared = None if counts is None else min(_COMPARED, counts[0])
     options: list[int | None] = [*counts] if counts else [None]
-    parts = [chosen if count is None else prefix(chosen, count) for count in options]
+    parts = [choosing if count is None else prefix(choosing, count) for count in options]
     total = torch.stack([_alone(f, part, compared) for part in parts]).amin(0)  # (K,)
     candidates = []
     for count, part in zip(options, parts, strict=True):
@@ -217,9 +217,9 @@ def _counting(hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
 
 def _alone(f: Tensor, hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
     """(K,) squared errors of the mean of the other members, summed over the members that count."""
-    own = f[hoods.members].double()
-    others = (hoods.sum(f.double())[hoods.rows] - own) / (hoods.sizes - 1)[hoods.rows, None]
-    return (own - others)[_counting(hoods, compared)].square().sum(0)
+    values = f[hoods.members].double()
+    others = (hoods.sum(f.double())[hoods.rows] - values) / (hoods.sizes - 1)[hoods.rows, None]
+    return (values - others)[_counting(hoods, compared)].square().sum(0)
 
 
 def _missed(
@@ -237,18 +237,19 @@ def _missed(
         return list((values - f[hoods.members].double())[:, counting].square().sum(1))
     longest = int(hoods.sizes.max()) if compared is None else compared
     missed = torch.zeros(f.shape[1], dtype=torch.float64, device=f.device)
-    for place in range(longest):
-        rest, left = _without(hoods.select((hoods.sizes > place).nonzero().flatten()), place)
-        said = family.best_response(x, f, rest).evaluate(torch.arange(len(rest), device=f.device), x[left])
-        missed += (said.double() - f[left].double()).square().sum(0)
+    for position in range(longest):
+        rest, left = _without(hoods.select((hoods.sizes > position).nonzero().flatten()), position)
+        witnesses = family.best_response(x, f, rest)
+        values = witnesses.evaluate(torch.arange(len(rest), device=f.device), x[left])
+        missed += (values.double() - f[left].double()).square().sum(0)
     return [missed]
 
 
-def _without(hoods: BaseNeighborhoods, place: int) -> tuple[Neighborhoods, Tensor]:
-    """Neighborhoods without their member at this place, and (n,) these members."""
-    out = hoods.offsets[:-1] + place
-    kept = torch.ones(len(hoods.members), dtype=torch.bool, device=hoods.device)
-    kept[out] = False
+def _without(hoods: BaseNeighborhoods, position: int) -> tuple[Neighborhoods, Tensor]:
+    """Neighborhoods without their member at this position, and (n,) these members."""
+    out = hoods.offsets[:-1] + position
+    remaining = torch.ones(len(hoods.members), dtype=torch.bool, device=hoods.device)
+    remaining[out] = False
     sizes = hoods.sizes - 1
     offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    return Neighborhoods(hoods.members[kept], offsets, hoods.centers, hoods.n_points), hoods.members[out]
+    return Neighborhoods(hoods.members[remaining], offsets, hoods.centers, hoods.n_points), hoods.members[out]

@@ -103,14 +103,14 @@ def _gaps(
         members = hoods.members_of(i).cpu().numpy()
         m = len(members)
         shift = features[members].mean(0) if intercept else 0.0
-        own = features[members] - shift
+        centered = features[members] - shift
         # theta = solver f; with an intercept the mean of f is added back: P = 1 1'/m + X solver.
-        u, s, vt = np.linalg.svd(own, full_matrices=False)
-        kept = s > max(own.shape) * np.finfo(float).eps * s.max(initial=0.0) * 10
-        inverse = np.where(kept, s, 0.0) / (np.where(kept, s, 1.0) ** 2 + ridge)
+        u, s, vt = np.linalg.svd(centered, full_matrices=False)
+        positive = s > max(centered.shape) * np.finfo(float).eps * s.max(initial=0.0) * 10
+        inverse = np.where(positive, s, 0.0) / (np.where(positive, s, 1.0) ** 2 + ridge)
         solver = vt.T @ (inverse[:, None] * u.T)
         average = np.full(m, 1 / m) if intercept else np.zeros(m)
-        parts.append((members, np.eye(m) - own @ solver - average, (features[center] - shift) @ solver + average))
+        parts.append((members, np.eye(m) - centered @ solver - average, (features[center] - shift) @ solver + average))
     return parts
 
 
@@ -185,8 +185,8 @@ class _Uniform:
             return -value, slack
 
         n = len(self.gaps)
-        found = minimize(negative_dual, np.zeros(n), jac=True, method="L-BFGS-B", bounds=[(0, None)] * n)
-        return np.asarray(found.x)
+        optimum = minimize(negative_dual, np.zeros(n), jac=True, method="L-BFGS-B", bounds=[(0, None)] * n)
+        return np.asarray(optimum.x)
 
     def _newton(self, multipliers: Array) -> Array:
         """Levenberg-Marquardt steps on the Fischer-Burmeister equations phi(unit xi_i, slack_i) = 0, with
@@ -228,8 +228,8 @@ class _Uniform:
         for i, ((members, gap), r) in enumerate(zip(self.gaps, residuals, strict=True)):
             toward[i, members] = r / self.sizes[i]
             slope[i, members] = -2 * gap.T @ r / self.sizes[i]
-        moved = -np.einsum("ab,kbc->kac", inverse, toward)
-        slack_jacobian = slope.reshape(n, -1) @ moved.reshape(n, -1).T / unit
+        f_jacobian = -np.einsum("ab,kbc->kac", inverse, toward)
+        slack_jacobian = slope.reshape(n, -1) @ f_jacobian.reshape(n, -1).T / unit
         length = np.hypot(scaled, slack)
         safe = np.where(length > 0, length, 1.0)
         by_multiplier = np.where(length > 0, scaled / safe, 0.0) - 1

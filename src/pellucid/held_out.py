@@ -1,4 +1,4 @@
-"""Leave a member out of each neighborhood, and see what the witness of the others says of it."""
+"""Held-out fits: a member is left out of each neighborhood, and the witness of the others is asked about it."""
 
 from __future__ import annotations
 

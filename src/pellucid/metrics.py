@@ -81,8 +81,8 @@ def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray) -> Tenso
     segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = []
     for column in range(y.shape[1]):
-        known = np.flatnonzero(~np.isnan(y[:, column]))
-        order = known[np.lexsort((g[known, column], -y[known, column], segments[known]))]
+        rows = np.flatnonzero(~np.isnan(y[:, column]))
+        order = rows[np.lexsort((g[rows, column], -y[rows, column], segments[rows]))]
         starts = np.searchsorted(segments[order], np.arange(len(offsets)))
         alike, ordered = ordered_pairs(y[order, column], g[order, column], starts)
         scores.append(np.where(ordered > 0, alike / np.maximum(ordered, 1), np.nan))

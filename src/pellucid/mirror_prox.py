@@ -13,8 +13,8 @@ from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.games import Game, UniformGame
 
-_LONGEST = 10.0
-_LEAST, _MOST = 1e-12, 1e12
+_MAX_EXPONENT = 10.0
+_MIN_MULTIPLIER, _MAX_MULTIPLIER = 1e-12, 1e12
 
 
 @final
@@ -129,8 +129,8 @@ class MirrorProx:
                     got=f"{loss!r}",
                     cure="return `task_loss + game(f, x, hoods).penalty` and leave `backward` to MirrorProx",
                 )
-            touched: Tensor | None = self.game.multipliers.grad
-            if touched is not None:
+            early_gradient: Tensor | None = self.game.multipliers.grad
+            if early_gradient is not None:
                 raise InputError(
                     "The closure must not call `backward`: MirrorProx does so", cure="return the loss only"
                 )
@@ -147,11 +147,11 @@ class MirrorProx:
         self.optimizer.step()
         with torch.no_grad():
             if self.mirror_map == "euclidean":
-                moved = (multipliers + self.multiplier_lr * violations).clamp(min=0.0)
+                updated = (multipliers + self.multiplier_lr * violations).clamp(min=0.0)
             else:
-                step = (self.multiplier_lr * violations).clamp(-_LONGEST, _LONGEST)
-                moved = (multipliers * torch.exp(step)).clamp(_LEAST, _MOST)
-            self.game.multipliers.copy_(moved)
+                step = (self.multiplier_lr * violations).clamp(-_MAX_EXPONENT, _MAX_EXPONENT)
+                updated = (multipliers * torch.exp(step)).clamp(_MIN_MULTIPLIER, _MAX_MULTIPLIER)
+            self.game.multipliers.copy_(updated)
 
     def __repr__(self) -> str:
         return f"MirrorProx({type(self.optimizer).__name__}, {self.game!r}, {self.mirror_map})"

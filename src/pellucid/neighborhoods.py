@@ -81,11 +81,11 @@ class BaseNeighborhoods(ABC):
 
     def to(self, device: torch.device | str) -> Self:
         """The same neighborhoods on another device."""
-        moved = object.__new__(type(self))
+        result = object.__new__(type(self))
         # Tensors move, those already derived included; what else was derived is made anew when asked for.
-        moved.__dict__ = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
-        moved.n_points = self.n_points
-        return moved
+        result.__dict__ = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        result.n_points = self.n_points
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._parts}

@@ -56,8 +56,8 @@ def check_response(family: WitnessFamily, x: Tensor, f: Tensor, hoods: BaseNeigh
         direct = hoods.sum_members(deviation(f[hoods.members], members)) / hoods.sizes
         _close(witnesses.deviations(deviation), direct, f"deviations({deviation.__name__}) to follow their definition")
     one = witnesses[n - 1]
-    own = hoods.members_of(n - 1)
-    _close(one(x[own]), members[hoods.offsets[-2] :], "a single witness to predict what it predicts among all")
+    last = hoods.members_of(n - 1)
+    _close(one(x[last]), members[hoods.offsets[-2] :], "a single witness to predict what it predicts among all")
     _require(bool(one.text()) and bool(one.to_dict()), "a witness that can be read")
     again = family.best_response(x, f, hoods).at_members()
     _require(bool((again == members).all()), "the same response to the same predictions")

@@ -68,8 +68,8 @@ class Calibration:
     def of(cls, held_out: HeldOut) -> Calibration:
         """Scores from distances at members left out."""
         telling = held_out.telling
-        some = telling.any(1)
-        gaps, deviations, telling = held_out.gaps[some], held_out.deviations[some], telling[some]
+        counting = telling.any(1)
+        gaps, deviations, telling = (part[counting] for part in (held_out.gaps, held_out.deviations, telling))
         floor = _floor(gaps[telling], held_out.spread, held_out.extent)
         scores = np.where(telling[..., None], gaps / (deviations + floor), np.nan)
         usual = np.percentile(deviations[telling], range(101), axis=0) if len(gaps) else None
@@ -97,11 +97,11 @@ class Calibration:
             Of the confidence.
         """
         worst = self._worst(level) * (1 + _ROUNDING)
-        found = worst * (np.asarray(deviations, dtype=np.float64) + self.floor)
-        nothing = self._says_nothing(found)
+        bounds = worst * (np.asarray(deviations, dtype=np.float64) + self.floor)
+        nothing = self._says_nothing(bounds)
         if self.usual is not None:
             nothing = nothing | (self._says_nothing(worst * (self.usual + self.floor)).mean(0) > _WIDE)
-        return np.asarray(np.where(nothing, np.inf, found))
+        return np.asarray(np.where(nothing, np.inf, bounds))
 
     def _worst(self, level: float) -> np.ndarray:
         """(K,) the quantile q of the scores; infinity if there are too few of them."""
@@ -134,10 +134,10 @@ class Calibration:
         Neighborhoods for which no bound is known do not count.
         """
         bounds = self.bound(held_out.deviations, level)
-        known = np.isfinite(bounds) & held_out.telling[..., None]
-        counts = known.sum((0, 1))
-        kept = (known & (held_out.gaps <= bounds)).sum((0, 1))
-        return np.asarray(np.where(counts > 0, kept / np.maximum(counts, 1), np.nan))
+        bounded = np.isfinite(bounds) & held_out.telling[..., None]
+        counts = bounded.sum((0, 1))
+        within = (bounded & (held_out.gaps <= bounds)).sum((0, 1))
+        return np.asarray(np.where(counts > 0, within / np.maximum(counts, 1), np.nan))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON."""
@@ -254,8 +254,8 @@ def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bo
 
 def stated(bounds: np.ndarray) -> np.ndarray | None:
     """Bounds as they are shown: NaN where one is not known, None if none is."""
-    known = np.isfinite(bounds)
-    return np.where(known, bounds, np.nan) if known.any() else None
+    finite = np.isfinite(bounds)
+    return np.where(finite, bounds, np.nan) if finite.any() else None
 
 
 def typical(bounds: np.ndarray) -> np.ndarray:

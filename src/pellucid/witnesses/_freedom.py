@@ -39,10 +39,11 @@ def freedom_left(x: Tensor, hoods: BaseNeighborhoods, penalty: Tensor | float, i
         step = max(1, _BATCH // (int(m) * max(int(m), p)))
         for start in range(0, len(group), step):
             part = group[start : start + step]
-            own = x[members[torch.from_numpy(offsets[part][:, None] + np.arange(m))].to(x.device)].cpu().double()
-            own = own - own.mean(1, keepdim=True) if intercept else own
-            own = own if plain else own / root
-            squares = torch.linalg.eigvalsh(own @ own.mT)
+            entries = torch.from_numpy(offsets[part][:, None] + np.arange(m))
+            features = x[members[entries].to(x.device)].cpu().double()
+            features = features - features.mean(1, keepdim=True) if intercept else features
+            features = features if plain else features / root
+            squares = torch.linalg.eigvalsh(features @ features.mT)
             used = squares / (squares + 1) if not plain else (squares > _ROUNDING * squares[:, -1:]).double()
             left[part] = m - free - used.clamp(min=0).sum(1).numpy()
     return torch.from_numpy(left).to(hoods.device)

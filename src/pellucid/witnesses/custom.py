@@ -31,8 +31,8 @@ def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnes
     features, values = _array(x), _array(f)
     functions = []
     for members in hoods.members.cpu().split(hoods.sizes.tolist()):
-        own = members.numpy()
-        function = fit(features[own], values[own])
+        rows = members.numpy()
+        function = fit(features[rows], values[rows])
         if not callable(function):
             raise InputError(
                 "`fit` must return a function that predicts",
