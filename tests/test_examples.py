@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.docs
+
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
 SHOWN = {"any_model": ("Variance explained", "<svg"), "molecules": ("the tree that the network follows here", "<svg")}
 

@@ -19,6 +19,8 @@ from pellucid.cli.output import as_typed
 from pellucid.molecules import PropertyModel, nav17
 from pellucid.series import Forecaster, read, simulate_rig
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
 
 

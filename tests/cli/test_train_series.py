@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from pellucid.cli import app
 from pellucid.series import Forecaster, read, simulate_rig
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--context", "20", "--horizon", "10", "--radius", "4", "--epochs", "1", "--width", "8", "--game", "none", "-q"]
 ROWS = 700
 RIG = simulate_rig(files=2, rows=ROWS, bearings=2, seed=0).values

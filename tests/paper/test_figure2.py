@@ -8,6 +8,8 @@ import pytest
 import torch
 from paper import figure2
 
+pytestmark = pytest.mark.paper
+
 
 @pytest.fixture(scope="module")
 def reproduced():

@@ -1,11 +1,14 @@
 import json
 
+import pytest
 from paper import nav17, runs
 
 from pellucid.molecules import PropertyModel
 from pellucid.molecules import nav17 as nav17_series
 from pellucid.molecules import runs as molecules_runs
 from pellucid.runs import parts_of
+
+pytestmark = pytest.mark.paper
 
 COMMITTED = runs.read_reports(nav17.REPORTS / "cpu")
 
