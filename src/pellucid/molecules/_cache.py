@@ -32,6 +32,8 @@ def remembered(cache: Cache, kind: str, depends: Mapping[str, Any], make: Callab
         What they are: part of the file's name.
     depends : mapping of str to object
         All that they depend on, ready for JSON.
+    make : callable
+        Computes them.
     """
     if cache == "none":
         return make()
