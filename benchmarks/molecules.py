@@ -20,10 +20,9 @@ from benchmarks.run import compared, costs, publish, seconds
 from torch import Tensor
 
 import pellucid as pl
-from pellucid._files import find_data
+from pellucid.datasets import find_data
 from pellucid.molecules import Fingerprints, Molecules, Morgan, PropertyModel, SimilarityRule, nav17, tox21
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.play import StepSample
 from pellucid.molecules.tasks import Task
 
 
@@ -65,21 +64,21 @@ def witnesses_in_a_step(smoke: bool) -> list[dict[str, Any]]:
     model = PropertyModel(width=width, similar=SimilarityRule(groups_per_kind=20 if real else 3))
     run = fitting(model, learned)
     generator = torch.Generator().manual_seed(0)
-    drawn = run.take(torch.arange(64), generator)
-    assert isinstance(drawn, StepSample)  # noqa: S101 - fresh play
-    where = torch.cat([drawn.labeled, drawn.others])
+    batch = run.take(torch.arange(64), generator)
+    assert isinstance(batch, pl.Minibatch)  # noqa: S101 - fresh play
+    where = batch.points
     with torch.no_grad():
         f = model.task_.values(model.network_(run.points.graphs.batch(where)))
     x = Fingerprints(run.points.fingerprints.words[where.numpy()]).dense()
     game, slow = model.new_game(1), pl.SymmetricGame(ScikitTrees(), deviation=pl.absolute_error)
 
     def step() -> None:
-        run.loss(drawn)["loss"].backward()
+        run.loss(batch)["loss"].backward()
 
     repeats = 2 if smoke else 15
-    whole, ours = seconds(step, lambda: game(f, x, drawn.hoods), repeats=repeats)
-    _, theirs = seconds(lambda: None, lambda: slow(f, x, drawn.hoods), repeats=2 if smoke else 3)
-    what = f"{name}, {len(drawn.hoods)} neighborhoods, {len(where)} molecules, width {width}"
+    whole, ours = seconds(step, lambda: game(f, x, batch.hoods), repeats=repeats)
+    _, theirs = seconds(lambda: None, lambda: slow(f, x, batch.hoods), repeats=2 if smoke else 3)
+    what = f"{name}, {len(batch.hoods)} neighborhoods, {len(where)} molecules, width {width}"
     return [
         costs(f"witnesses of a training step: {what}", "the whole step", ours, whole, 0.1, threads=1),
         compared("the same witnesses", "loop over `DecisionTreeRegressor`", ours, theirs, 10, threads=1),

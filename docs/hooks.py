@@ -47,9 +47,9 @@ def options(words: list[str]) -> str:
     """The arguments and options of a command, as a table."""
     import typer
 
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(command_line())
     for word in words:
         command = command.commands[word]
     lines = ["| option | meaning | default |", "|---|---|---|"]

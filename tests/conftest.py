@@ -142,8 +142,8 @@ def series_run(made_once, data_folder):
 def _train(*words):
     from typer.testing import CliRunner
 
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
     words = ["train", *words, "--epochs", 2, "--width", 8, "--quiet"]
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = CliRunner().invoke(command_line(), [str(word) for word in words])
     assert result.exit_code == 0, result.output + str(result.exception)

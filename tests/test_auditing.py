@@ -53,8 +53,8 @@ def test_it_prints_as_a_table():
     f = torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1], dtype=torch.float64)
     report = pl.audit(f, x, pl.windows([8], radius=7), pl.ConstantFamily())
     expected = """\
-        held-out variance explained            0.0%
-        variance explained where fitted        0.0%
+        held-out variance explained           0.0 %
+        variance explained where fitted       0.0 %
         neighborhoods                             8
         members, median (largest)             8 (8)
         deviation, mean                        0.25
@@ -70,7 +70,7 @@ def test_it_prints_as_a_table():
         generalized AUC, global              0.0000
         """ + report.caution()
     assert str(report) == dedent(expected)
-    assert report.caution().startswith("held-out variance explained is 0.0%: at members that it was not fitted to")
+    assert report.caution().startswith("held-out variance explained is 0.0 %: at members that it was not fitted to")
 
 
 def test_bounds_follow_from_the_deviations_of_each_neighborhood():
@@ -159,4 +159,4 @@ def test_shares_far_below_zero_say_no_more_than_that():
     x = torch.tensor([[0.0], [1e-9], [2e-9], [1.0]], dtype=torch.float64).repeat(5, 1)
     f = torch.randn(20, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     report = pl.audit(f, x, pl.from_lists([range(i, i + 3) for i in range(17)], n_points=20), pl.LinearFamily())
-    assert "held-out variance explained      below -9999%" in str(report)
+    assert "held-out variance explained      below -9999 %" in str(report)

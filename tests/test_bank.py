@@ -143,15 +143,87 @@ def test_a_bank_goes_on_exactly_where_it_was_saved(game, stop, generator, tmp_pa
     torch.save(first.state_dict(), tmp_path / "bank.pt")
     second.load_state_dict(torch.load(tmp_path / "bank.pt", weights_only=True))
     assert torch.equal(second.predictions, first.predictions)
+    assert int(second.steps) == stop
     for step, expected in zip(steps[stop:], paid[stop:], strict=True):
         assert second.penalty(*step).item() == expected.item()
     assert torch.equal(second.predictions, straight.predictions)
 
 
+@pytest.mark.parametrize("stop", [0, 1, 4])
+def test_a_bank_that_is_refitted_by_steps_goes_on_inside_of_another_module(stop, generator, tmp_path):
+    x, f, hoods = problem(generator)
+    game = pl.SymmetricGame(pl.TreeFamily(depth=1))
+    steps = [(torch.randn(7, 2, generator=generator, dtype=torch.float64), torch.randperm(30)[:7]) for _ in range(8)]
+
+    def new():
+        bank = pl.Bank(game, x, hoods, refit_every=0)
+        bank.update(f)
+        return torch.nn.ModuleDict({"bank": bank})
+
+    def play(module, batches):
+        paid = []
+        for batch in batches:
+            if int(module["bank"].steps) % 3 == 0:
+                module["bank"].refit()
+            paid.append(module["bank"].penalty(*batch).item())
+        return paid
+
+    paid = play(new(), steps)
+    begun, resumed = new(), new()
+    play(begun, steps[:stop])
+    torch.save(begun.state_dict(), tmp_path / "state.pt")
+    resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert int(resumed["bank"].steps) == stop
+    assert play(resumed, steps[stop:]) == paid[stop:]
+
+
+def test_the_state_is_that_of_a_module(generator):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(GAMES[0], x, hoods)
+    assert set(bank.state_dict()) == {"steps", "points_since_fit"}  # features are no state
+    bank.update(f)
+    bank.penalty(f[:7] + 1, torch.arange(7))
+    bank.penalty(f[7:10], torch.arange(7, 10))
+    state = {name: value.clone() for name, value in bank.state_dict().items()}
+    assert set(state) == {"predictions", "fitted_to", "steps", "points_since_fit"}
+    assert (int(state["steps"]), int(state["points_since_fit"])) == (2, 10)
+    assert torch.equal(state["fitted_to"], f.detach())
+    assert torch.equal(state["predictions"][:7], f.detach()[:7] + 1)
+    assert not list(bank.parameters())
+    assert repr(bank).startswith("Bank(SymmetricGame(")
+
+
+def test_a_state_replaces_all_that_a_bank_held(generator):
+    x, f, hoods = problem(generator)
+    used, empty = pl.Bank(GAMES[0], x, hoods), pl.Bank(GAMES[0], x, hoods)
+    used.update(f)
+    used.penalty(f[:7], torch.arange(7))
+    used.load_state_dict(empty.state_dict())
+    assert used.predictions is None
+    with pytest.raises(pl.InputError, match="no witnesses yet"):
+        _ = used.witnesses
+
+
+def test_a_bank_moves_with_its_neighborhoods(generator):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(GAMES[0], x, hoods)
+    bank.update(f)
+    before = bank.refit()
+    assert bank.to("cpu").witnesses is before  # nothing has moved
+    single = bank.to(torch.float32)
+    assert single.x.dtype == single.predictions.dtype == torch.float32
+    assert single.witnesses.x.dtype == torch.float32
+    elsewhere = pl.Bank(GAMES[0], x, hoods).to("meta")
+    assert elsewhere.hoods.device == elsewhere.x.device == torch.device("meta")
+
+
 def test_the_state_of_another_bank_is_refused(generator):
     x, f, hoods = problem(generator)
     bank = pl.Bank(GAMES[0], x, hoods)
-    with pytest.raises(pl.InputError, match="one that `state_dict\\(\\)` gave. Got one without .'fitted_to', 'paid'"):
-        bank.load_state_dict({"predictions": f})
+    with pytest.raises(RuntimeError, match='Missing key.*"steps", "points_since_fit"'):
+        bank.load_state_dict({"predictions": f.detach()})
+    counts = {"steps": torch.tensor(0), "points_since_fit": torch.tensor(0)}
     with pytest.raises(pl.InputError, match="of a bank of 29 points. This one has 30"):
-        bank.load_state_dict({"predictions": f[:29], "fitted_to": None, "paid": 0})
+        bank.load_state_dict({"predictions": f[:29], **counts})
+    bank.load_state_dict({"predictions": f.detach(), **counts})
+    assert torch.equal(bank.predictions, f.detach())

@@ -70,9 +70,9 @@ def test_the_study_is_shown_with_its_tables_and_pictures(site):
 
 def command_of(words):
     """The command that a line of words starts with, and the options that the line names."""
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
-    command, named = typer.main.get_command(app), []
+    command, named = typer.main.get_command(command_line()), []
     while hasattr(command, "commands"):
         word = words.pop(0)
         assert word in command.commands, f"no command {word!r} in {named}"
@@ -97,10 +97,10 @@ def test_the_commands_of_the_pages_exist_with_their_options():
 
 
 def test_every_command_has_its_place_on_the_page(site):
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
     page = (site / "commands.html").read_text()
-    for name in typer.main.get_command(app).commands:
+    for name in typer.main.get_command(command_line()).commands:
         assert f'<h2 id="{name}">' in page
 
 
@@ -132,10 +132,10 @@ def test_sections_of_other_pages_are_shown_where_they_are_included(site, page, s
 
 
 def test_the_options_of_every_command_are_told_with_their_defaults(site):
-    from pellucid.cli import app
+    from pellucid.cli import command_line
 
     page = article(site / "commands.html")
-    commands = typer.main.get_command(app).commands
+    commands = typer.main.get_command(command_line()).commands
     for parameter in commands["score"].params + commands["train"].commands["molecules"].params:
         if parameter.param_type_name == "option" and parameter.name != "help" and not parameter.hidden:
             assert f"<code>{', '.join([*parameter.opts, *parameter.secondary_opts])}</code>" in page

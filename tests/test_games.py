@@ -97,13 +97,15 @@ def test_with_an_exact_best_response_the_gradient_is_the_true_one(generator):
 
 
 def test_uniform_penalty_is_the_lagrangian_and_multipliers_get_the_violations(generator):
-    x, f, hoods = problem(generator)
+    x, f, _ = problem(generator)
     family = pl.LinearFamily()
     game = pl.UniformGame(family, margin=0.2, n_neighborhoods=50, initial=1.0)
     with torch.no_grad():
         game.multipliers.copy_(torch.rand(50, generator=generator))
-    index = torch.randperm(50, generator=generator)[: len(hoods)]
-    outcome = game(f, x, hoods, index)
+    everything = random_hoods(50, len(x), generator, 12)
+    index = torch.randperm(50, generator=generator)[:20]
+    hoods = everything.select(index)
+    outcome = game(f, x, hoods)
     multipliers = game.multipliers.detach()[index]
     fixed = family.best_response(x, f.detach(), hoods)
 
@@ -217,8 +219,53 @@ def test_uniform_game_counts_its_neighborhoods(generator):
     game = pl.UniformGame(pl.ConstantFamily(), margin=1.0, n_neighborhoods=5)
     with pytest.raises(pl.PellucidError, match="one multiplier for each of the 20 neighborhoods. Got 5"):
         game(f, x, hoods)
-    with pytest.raises(pl.PellucidError, match="Every index must lie between 0 and 4"):
-        game(f, x, hoods, torch.arange(20))
+    with pytest.raises(pl.PellucidError, match="selected from. Got neighborhood 7, and 5 multipliers; set `n_neigh"):
+        game(f, x, hoods.select([0, 7]))
+    assert len(game(f, x, hoods.select([4, 0])).deviations) == 2
+
+
+def test_a_selection_of_all_neighborhoods_in_another_order_keeps_each_its_multiplier(generator):
+    x, f, hoods = problem(generator)
+    game = pl.UniformGame(pl.LinearFamily(), margin=0.2, n_neighborhoods=20)
+    with torch.no_grad():
+        game.multipliers.copy_(torch.rand(20, generator=generator))
+    order = torch.randperm(20, generator=generator)
+    plain, shuffled = game(f, x, hoods).penalty, game(f, x, hoods.select(order)).penalty
+    torch.testing.assert_close(shuffled, plain)
+    one, two = (torch.autograd.grad(penalty, game.multipliers)[0] for penalty in (plain, shuffled))
+    torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize(
+    ("game", "pays_at", "has_multipliers"),
+    [
+        (pl.SymmetricGame(pl.LinearFamily()), "members", False),
+        (pl.AsymmetricGame(pl.LinearFamily()), "centers", False),
+        (pl.UniformGame(pl.LinearFamily(), margin=1, n_neighborhoods=20), "members", True),
+        (pl.SumOfGames(pl.AsymmetricGame(pl.LinearFamily()), pl.AsymmetricGame(pl.ConstantFamily())), "centers", False),
+        (pl.SumOfGames(pl.AsymmetricGame(pl.LinearFamily()), pl.SymmetricGame(pl.LinearFamily())), "members", False),
+        (
+            pl.SumOfGames(
+                pl.AsymmetricGame(pl.LinearFamily()),
+                pl.UniformGame(pl.LinearFamily(), margin=0.1, n_neighborhoods=20, initial=1.0),
+            ),
+            "members",
+            True,
+        ),
+    ],
+    ids=repr,
+)
+def test_a_game_says_where_the_predictor_pays_and_whether_it_has_multipliers(game, pays_at, has_multipliers, generator):
+    assert (game.pays_at, game.has_multipliers) == (pays_at, has_multipliers)
+    x, f, hoods = problem(generator)
+    if has_multipliers:
+        with torch.no_grad():
+            getattr(game, "games", [game])[-1].multipliers.fill_(1.0)
+    (gradient,) = torch.autograd.grad(game(f, x, hoods).penalty, f)
+    paying = set(hoods.centers.tolist()) if pays_at == "centers" else set(hoods.members.tolist())
+    assert set((gradient != 0).any(1).nonzero().flatten().tolist()) <= paying
+    if pays_at == "members":
+        assert set((gradient != 0).any(1).nonzero().flatten().tolist()) - set(hoods.centers.tolist())
 
 
 @pytest.mark.parametrize("play", [pl.SymmetricGame, pl.AsymmetricGame])
@@ -251,10 +298,10 @@ def test_half_precision_does_not_overflow(generator):
 
 
 def test_a_sum_plays_minibatches_of_a_uniform_game(generator):
-    x, f, hoods = problem(generator)
+    x, f, _ = problem(generator)
     uniform = pl.UniformGame(pl.LinearFamily(), margin=0.1, n_neighborhoods=50, initial=2.0)
     symmetric = pl.SymmetricGame(pl.ConstantFamily())
-    index = list(range(20))
-    together = pl.SumOfGames(uniform, symmetric)(f, x, hoods, index)
-    expected = uniform(f, x, hoods, index).penalty + symmetric(f, x, hoods).penalty
+    part = random_hoods(50, len(x), generator, 12).select([49, 3, 20])
+    together = pl.SumOfGames(uniform, symmetric)(f, x, part)
+    expected = uniform(f, x, part).penalty + symmetric(f, x, part).penalty
     torch.testing.assert_close(together.penalty, expected)

@@ -60,7 +60,7 @@ def train(problem, batches):
 
         def closure(index=index, part=part):
             f = network(x)
-            return (f - y)[index].square().mean() + game(f, x, part, index).penalty
+            return (f - y)[index].square().mean() + game(f, x, part).penalty
 
         prox.step(closure)
 

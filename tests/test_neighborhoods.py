@@ -109,6 +109,24 @@ def test_windows_never_cross_the_end_of_a_sequence():
     assert pl.windows([4], radius=0).members.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("kind", range(5))
+def test_a_selection_remembers_which_neighborhoods_it_holds(kind, generator, tmp_path):
+    hoods = both_kinds(generator)[kind]
+    before = torch.arange(len(hoods)) if hoods.selected is None else hoods.selected
+    assert (hoods.selected is None) == (kind != 2)
+    part = hoods.select([1, 0, 1])
+    assert torch.equal(part.selected, before[[1, 0, 1]])
+    assert torch.equal(part.select([2, 1]).selected, before[[1, 0]])
+    mask = torch.zeros(len(hoods), dtype=torch.bool)
+    mask[1] = True
+    assert torch.equal(hoods.select(mask).selected, before[1:2])
+    assert torch.equal(hoods.select(slice(1, None)).selected, before[1:])
+    torch.save(part, tmp_path / "part.pt")
+    for copied in (part.to("cpu"), copy.deepcopy(part), torch.load(tmp_path / "part.pt")):
+        assert torch.equal(copied.selected, part.selected)
+    assert (hoods.to("cpu").selected is None) == (kind != 2)
+
+
 def test_repr_tells_the_sizes():
     assert repr(pl.windows([20] * 2, radius=9)) == (
         "Windows(40 neighborhoods over 40 points; sizes 10 to 19, median 14.5)"
@@ -138,6 +156,14 @@ def test_repr_tells_the_sizes():
         (lambda: pl.windows([3], radius=1).spread(torch.zeros(4)), "one row for each of the 3 neighborhoods"),
         (lambda: pl.windows([3], radius=1).select([3]), "Every index must lie between 0 and 2"),
         (lambda: pl.windows([3], radius=1).select([]), "at least one neighborhood"),
+        (
+            lambda: pl.Windows([0], [1], [0], 3, selected=[1, 2]),
+            "`selected` must hold one index >= 0 for each of the 1",
+        ),
+        (
+            lambda: pl.Neighborhoods([0], [0, 1], [0], 1, selected=[-1]),
+            r"`selected` must hold one index >= 0 for each of the 1 neighborhoods. Got \[-1\]",
+        ),
         (lambda: pl.windows([3], radius=1).select([0.5]), "`index` must hold whole numbers. Got torch.float32"),
         (lambda: pl.windows([3], radius=1).sum([1, 2, 3]), "one row for each of the 3 points. Got list"),
         (lambda: pl.windows([3], radius=1).sum(torch.ones(3, dtype=torch.bool)), "real numbers. Got torch.bool"),

@@ -86,7 +86,7 @@ def test_who_asks_a_forecaster_imports_what_that_needs(forecaster_folder, data_f
 
 def loaded_by_command(*words):
     words = ["pellucid", *map(str, words)]
-    return loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import app; app(standalone_mode=False)")
+    return loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import main; main()")
 
 
 @pytest.mark.slow

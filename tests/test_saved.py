@@ -9,14 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid import runs
-from pellucid.cli import app
+from pellucid.cli import command_line
 
 SAVED = Path(__file__).parent / "saved" / "v0.1"
 ANSWERS = json.loads((SAVED / "answers.json").read_text())
 
 
 def run(*words):
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = CliRunner().invoke(command_line(), [str(word) for word in words])
     assert result.exit_code == 0, result.output + str(result.exception)
     return result.output
 

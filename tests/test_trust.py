@@ -8,8 +8,8 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 import pellucid as pl
-from pellucid.leaving_out import one_left_out
-from pellucid.trust import Calibration, HeldOut, held_out, percent, stated, typical, unknown
+from pellucid.held_out import one_left_out
+from pellucid.trust import Calibration, HeldOut, held_out, stated, typical, unknown
 
 
 def drawn(count, seed, size=12):
@@ -337,7 +337,6 @@ def test_what_is_not_known_is_said_with_its_reason():
     assert "as wide as the predictions range" in unknown(0.9, 50)
     assert unknown(0.9, 50, saturated=True).endswith("use a ridge, fewer features or more members")
     assert unknown(0.99, 50).startswith("how far it can be trusted with 99 % confidence is not known: 50 held-out")
-    assert percent(0.95) == "95 %"
 
 
 def test_a_few_gaps_beyond_the_range_do_not_decide_the_floor():

@@ -25,6 +25,10 @@ from .games import Outcome as Outcome
 from .games import SumOfGames as SumOfGames
 from .games import SymmetricGame as SymmetricGame
 from .games import UniformGame as UniformGame
+from .minibatches import Minibatch as Minibatch
+from .minibatches import OverlapSampler as OverlapSampler
+from .minibatches import overlap_order as overlap_order
+from .minibatches import sample_minibatch as sample_minibatch
 from .mirror_prox import MirrorProx as MirrorProx
 from .neighborhoods import Neighborhoods as Neighborhoods
 from .neighborhoods import Windows as Windows

@@ -278,13 +278,3 @@ def names(given: Sequence[Any] | None, default: list[str], kind: str) -> list[st
             cure="give one each, in order",
         )
     return [str(name) for name in given]
-
-
-def fitted(model: Any) -> None:
-    """Refuse a model that has not been trained."""
-    if not hasattr(model, "network_"):
-        raise InputError(
-            f"The {type(model).__name__} must be trained first",
-            got="an untrained one",
-            cure="call `fit`, or `load` one",
-        )

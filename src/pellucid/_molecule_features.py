@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -48,3 +48,12 @@ def similar(smiles: Sequence[str], threshold: float) -> Neighborhoods:
     hits = prints.similar_to(prints, threshold=threshold)
     count = len(smiles)
     return Neighborhoods(torch.from_numpy(hits.members), torch.from_numpy(hits.offsets), torch.arange(count), count)
+
+
+def substructure_names(bits: Iterable[int], smiles: Sequence[str]) -> dict[int, str]:
+    """The substructures that bits stand for in these molecules, as text."""
+    from pellucid.molecules.neighborhoods import MORGAN
+    from pellucid.molecules.substructures import find_substructures
+
+    structures = find_substructures(bits, list(dict.fromkeys(smiles)), MORGAN)
+    return {bit: " or ".join([structure.smiles, *structure.others]) for bit, structure in structures.items()}

@@ -18,7 +18,8 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, percent, typical, unknown
+from pellucid.numbers import percent
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, typical, unknown
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -37,9 +38,7 @@ def _known(value: float) -> float | None:
 
 
 def _share(value: float | None) -> str:
-    if value is None:
-        return "undefined"
-    return "below -9999%" if value < -100 else f"{value:.1%}".replace("-0.0%", "0.0%")
+    return "undefined" if value is None else percent(value, 1)
 
 
 def _score(value: float | None, otherwise: str = "undefined") -> str:
@@ -93,6 +92,13 @@ class Audit:
         hoods = self.witnesses.hoods
         misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
         return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy())
+
+    @cached_property
+    def rmse_by_output(self) -> np.ndarray:
+        """(n, K) root mean squared error between predictor and witness over the members of each neighborhood."""
+        hoods = self.witnesses.hoods
+        squares = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).square()
+        return np.asarray((hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy())
 
     def relative(self) -> np.ndarray:
         """(n,) these distances in standard deviations of each output, a mean over the outputs: fit to rank by, where

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Self, final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pellucid import _checks
 from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
-from pellucid.games import SymmetricGame
+from pellucid.games import Game, SymmetricGame
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses
 
@@ -25,7 +25,7 @@ _STALE = "predictions of the other processes would never reach its own"
 
 
 @final
-class Bank:
+class Bank(nn.Module):
     """Plays a symmetric game on batches of points.
 
     With the witnesses g_i held fixed, the penalty of a batch J of |J| out of N points is
@@ -50,10 +50,14 @@ class Bank:
     points: once an epoch by default. More often costs more and hardly helps, since between two fits the predictor
     moves little; `refit` fits them at once.
 
+    A bank is a module, and its `state_dict` holds all that is needed to go on: the predictions, those that the
+    witnesses were fitted to, and the counts of points and steps. The witnesses themselves are fitted again after a
+    state was loaded, as fits are repeatable.
+
     Parameters
     ----------
     game : SymmetricGame
-        A `SymmetricGame`.
+        The only game that can be played point by point.
     x : array_like
         (N, P) features of all points.
     hoods : BaseNeighborhoods
@@ -61,25 +65,45 @@ class Bank:
     refit_every : int, optional
         How many points pay their penalty from one fit of the witnesses to the next; N by default, once an epoch. 1 is
         a fit for every batch; 0 leaves it to `refit` alone.
+
+    Attributes
+    ----------
+    predictions : Tensor or None
+        (N, K) the latest prediction of every point; None until `update` has filled the bank.
+    fitted_to : Tensor or None
+        (N, K) the predictions that the witnesses were fitted to; None until they are.
+    steps : Tensor
+        The number of batches that have paid a penalty.
+    points_since_fit : Tensor
+        The number of points that have paid since the witnesses were fitted.
     """
 
-    def __init__(
-        self, game: SymmetricGame, x: Any, hoods: BaseNeighborhoods, *, refit_every: int | None = None
-    ) -> None:
+    x: Tensor
+    predictions: Tensor | None
+    fitted_to: Tensor | None
+    steps: Tensor
+    points_since_fit: Tensor
+
+    def __init__(self, game: Game, x: Any, hoods: BaseNeighborhoods, *, refit_every: int | None = None) -> None:
+        super().__init__()
         if not isinstance(game, SymmetricGame):
             raise InputError(
                 "Only a SymmetricGame can be played point by point",
                 got=f"{type(game).__name__}",
                 cure="call that game on whole neighborhoods instead",
+                parameter="game",
             )
         _checks.neighborhoods(hoods)
         _checks.one_process("Bank", _STALE)
         self.game, self.hoods = game, hoods
-        self.x, _ = _checks.points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
+        features, _ = _checks.points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
         self.refit_every = hoods.n_points if refit_every is None else _checks.whole(refit_every, 0, "refit_every")
-        self.predictions: Tensor | None = None
-        self._fitted: _Fitted | None = None
-        self._paid = 0  # points since the last fit
+        self.register_buffer("x", features, persistent=False)
+        self.register_buffer("predictions", None)
+        self.register_buffer("fitted_to", None)
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("points_since_fit", torch.zeros((), dtype=torch.int64))
+        self._current: _Response | None = None
 
     def update(self, f: Tensor, index: Tensor | list[int] | None = None) -> None:
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
@@ -93,7 +117,7 @@ class Bank:
 
     def _batch(self, f: Any, index: Any) -> tuple[Tensor, Tensor]:
         """Predictions (B, K) and the points (B,) that they are for, checked against each other and the bank."""
-        f, index = _checks.table(f, "f"), _checks.indices(index, "index").to(self.hoods.device)
+        f, index = (v.to(self.x.device) for v in (_checks.table(f, "f"), _checks.indices(index, "index")))
         if len(index) != len(f) or not len(index):
             raise InputError(
                 f"`index` must name the point of each of the {len(f)} rows of `f`",
@@ -115,20 +139,25 @@ class Bank:
         _checks.one_process("Bank", _STALE)
         if self.predictions is None:
             raise InputError("The bank is empty: fill it first with the predictions of all points, `bank.update(f)`")
-        return self._fit(self.predictions.clone()).witnesses
-
-    def _fit(self, predictions: Tensor) -> _Fitted:
-        witnesses = self.game.family.best_response(self.x, predictions, self.hoods)
-        self._fitted, self._paid = _Fitted(witnesses, predictions), 0
-        return self._fitted
-
-    def __repr__(self) -> str:
-        return f"Bank({self.game!r}, {self.hoods!r})"
+        self.fitted_to = self.predictions.clone()
+        self.points_since_fit.zero_()
+        self._current = None
+        return self.witnesses
 
     @property
     def witnesses(self) -> Witnesses:
         """The witnesses of the last `refit`."""
-        return self._require_fitted().witnesses
+        return self._respond().witnesses
+
+    def _respond(self) -> _Response:
+        """The present witnesses; fitted here where they have to be: after `refit`, and after a state was loaded."""
+        if self.fitted_to is None:
+            raise InputError(
+                "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`"
+            )
+        if self._current is None:
+            self._current = _Response(self.game.family.best_response(self.x, self.fitted_to, self.hoods))
+        return self._current
 
     def penalty(self, f: Tensor, index: Tensor | list[int]) -> Tensor:
         """The penalty of a batch of points, differentiable in their predictions f (B x K).
@@ -136,67 +165,54 @@ class Bank:
         Also fits the witnesses where it is time to, and puts the predictions into the bank, for the next fit.
         """
         _checks.one_process("Bank", _STALE)
-        if (
-            self.predictions is not None
-            and self.refit_every
-            and (self._fitted is None or self._paid >= self.refit_every)
-        ):
+        due = self.fitted_to is None or int(self.points_since_fit) >= self.refit_every
+        if self.predictions is not None and self.refit_every and due:
             self.refit()
-        fitted = self._require_fitted()
+        response = self._respond()
+        device = f.device
         f, index = self._batch(f, index)
         self.update(f, index)
-        self._paid += len(index)
+        self.steps += 1
+        self.points_since_fit += len(index)
         if self.game.deviation is squared_error and self.game.form != "direct":
-            terms = self.hoods.coverage[index].to(f) * squared_error(f, fitted.consensus[index])
+            terms = self.hoods.coverage[index].to(f) * squared_error(f, response.consensus[index])
         else:
-            rows, entries = fitted.entries_of(index)
-            distances = measure(self.game.deviation, f[rows], fitted.at_members[entries])
+            rows, entries = response.entries_of(index)
+            distances = measure(self.game.deviation, f[rows], response.at_members[entries])
             shares = distances / self.hoods.sizes[self.hoods.rows[entries]]
             terms = f.new_zeros(len(f)).index_add(0, rows, shares.to(f))
-        return self.game.weight * self.hoods.n_points / len(self.hoods) * terms.mean()
+        return (self.game.weight * self.hoods.n_points / len(self.hoods) * terms.mean()).to(device)
 
-    def _require_fitted(self) -> _Fitted:
-        if self._fitted is None:
-            raise InputError(
-                "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`"
-            )
-        return self._fitted
+    def extra_repr(self) -> str:
+        return f"{self.game!r}, {self.hoods!r}"
 
-    def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on: the predictions, those that the witnesses were fitted to, and since when."""
-        return {
-            "predictions": None if self.predictions is None else self.predictions.clone(),
-            "fitted_to": None if self._fitted is None else self._fitted.to.clone(),
-            "paid": self._paid,
-        }
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        # As `to` and its like do it: neighborhoods go where the buffers go.
+        before = self.x
+        super()._apply(fn, recurse)
+        if self.x is not before:
+            self.hoods, self._current = self.hoods.to(self.x.device), None
+        return self
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state, with witnesses fitted again to what they were fitted to: fits are repeatable."""
-        missing = {"predictions", "fitted_to", "paid"} - set(state)
-        if missing:
-            raise InputError("The state must be one that `state_dict()` gave", got=f"one without {sorted(missing)}")
-        kept = {name: state[name] for name in ("predictions", "fitted_to")}
-        for name, values in kept.items():
-            if values is not None:
-                if len(values) != self.hoods.n_points:
-                    raise InputError(
-                        f"The saved state is of a bank of {len(values)} points. This one has {self.hoods.n_points}",
-                        cure="make it with the same points and neighborhoods",
-                    )
-                kept[name] = values.to(self.hoods.device, copy=True)
-        self.predictions, self._fitted = kept["predictions"], None
-        if kept["fitted_to"] is not None:
-            self._fit(kept["fitted_to"])
-        self._paid = _checks.whole(state["paid"], 0, "paid")
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *arguments: Any) -> None:
+        # Buffers that may still be empty take the shape of what is loaded; the witnesses follow from them.
+        for name in ("predictions", "fitted_to"):
+            values = state.get(prefix + name)
+            if values is not None and len(values) != self.hoods.n_points:
+                raise InputError(
+                    f"The saved state is of a bank of {len(values)} points. This one has {self.hoods.n_points}",
+                    cure="make it with the same points and neighborhoods",
+                )
+            setattr(self, name, None if values is None else torch.empty_like(values, device=self.x.device))
+        super()._load_from_state_dict(state, prefix, *arguments)
+        self._current = None
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _Response:
     """Witnesses, and what batches of points ask of them, computed once."""
 
     witnesses: Witnesses
-    to: Tensor
-    """(N, K) the predictions that they were fitted to."""
 
     @cached_property
     def consensus(self) -> Tensor:

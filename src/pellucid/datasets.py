@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import io
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import final
 
-from pellucid._files import Published, find_data
+from pellucid import cache, downloading
+from pellucid.errors import InputError
 
 TOX21_TARGETS = (
     "NR-AR",
@@ -30,14 +32,77 @@ TOX21_TARGETS = (
     "SR-MMP",
     "SR-p53",
 )
+TOX21_CHECKSUM = "a4b8c87ae56a287216a63da82c1ecb0fe408cd0d85c6dc7220f360d01b915979"
+"""Of its SMILES and labels, see `tox21_checksum`."""
 BEARING_PACKED = "bearing/ims_set2_milli_i16.npz"
 BEARING_FOLDER = "bearing/2nd_test"
 
 
-def _store_tox21(download: Path, draft: Path) -> str:
-    """Unpack it. The checksum is that of SMILES and labels, row after row: copies differ in the order of columns."""
+def find_data(name: str) -> Path | None:
+    """A file or folder of this name in `$PELLUCID_DATA`, or else in the cache."""
+    chosen = os.environ.get("PELLUCID_DATA")
+    folders = [*([Path(chosen)] if chosen else []), cache.cache_folder()]
+    return next((folder / name for folder in folders if (folder / name).exists()), None)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A file that is published at an address, and kept on this computer once it has been downloaded."""
+
+    title: str
+    name: str
+    """Below `$PELLUCID_DATA` and the cache."""
+    address: str
+    sha256: str | None
+    """Checksum of the file as it is published; None where copies differ, and `store` compares what they say."""
+    store: downloading.Store
+    """Makes of the download what is used."""
+    by_hand: str
+    """What to do after a download by hand, with {place} for where it is kept."""
+
+    @property
+    def place(self) -> Path:
+        """Where it is kept after a download."""
+        return cache.cache_folder() / self.name
+
+    def find(self) -> Path | None:
+        """Where it is on this computer."""
+        return find_data(self.name)
+
+    def fetch(self, *, progress: bool = True) -> Path:
+        """Where it is on this computer, after a download if need be: whole and compared, or not at all.
+
+        Parameters
+        ----------
+        progress : bool
+            Show a progress bar, where there is a terminal.
+        """
+        path = self.find()
+        if path is not None:
+            return path
+        with cache.new_file(self.place) as draft:
+            flaw = downloading.fetch(self.address, draft, sha256=self.sha256, store=self.store, progress=progress)
+            if flaw is not None:
+                raise InputError(
+                    f"The data of {self.title} must be on this computer",
+                    got=f"none, and {self.address} could not be downloaded: {flaw}. Try again, or download it by hand "
+                    f"and {self.by_hand.format(place=self.place)}",
+                )
+        return self.place
+
+
+def unpack_tox21(download: Path, draft: Path, checksum: str = TOX21_CHECKSUM) -> None:
+    """Unpack it, and compare SMILES and labels, row after row: copies differ in the order of columns."""
     raw = download.read_bytes()
     text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+    if tox21_checksum(text) != checksum:
+        raise downloading.OtherContentError
+    draft.write_text(text, encoding="utf-8", newline="")
+
+
+def tox21_checksum(text: str) -> str:
+    """SHA-256 of SMILES and labels, row after row."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
     missing = [name for name in ("smiles", *TOX21_TARGETS) if name not in (rows.fieldnames or [])]
     if missing:
@@ -46,32 +111,28 @@ def _store_tox21(download: Path, draft: Path) -> str:
     for row in rows:
         labels = [(row[name] or "").removesuffix(".0") for name in TOX21_TARGETS]
         checksum.update(",".join([row["smiles"], *labels, "\n"]).encode())
-    draft.write_text(text, encoding="utf-8", newline="")
     return checksum.hexdigest()
 
 
-def _store_moses(download: Path, draft: Path) -> str:
-    """Pack it. The checksum is that of the file as published."""
+def pack(download: Path, draft: Path) -> None:
+    """Pack it with gzip."""
     with download.open("rb") as source, gzip.GzipFile(draft, "wb", mtime=0) as target:
         shutil.copyfileobj(source, target, 2**20)
-    with download.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def _store_zip(download: Path, draft: Path) -> str:
+def keep_archive(download: Path, draft: Path) -> None:
     """As it is. There is no published checksum; the archive has one for each of its files, checked when unpacked."""
     if not zipfile.is_zipfile(download):
         raise ValueError("it is no .zip archive")
     download.replace(draft)
-    return ""
 
 
 TOX21 = Published(
     title="Tox21",
     name="molecules/tox21.csv",
     address="https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/tox21.csv.gz",
-    store=_store_tox21,
-    sha256="a4b8c87ae56a287216a63da82c1ecb0fe408cd0d85c6dc7220f360d01b915979",
+    sha256=None,
+    store=unpack_tox21,
     by_hand="unpack it as {place}, or as molecules/tox21.csv in the folder PELLUCID_DATA",
 )
 MOSES = {
@@ -79,8 +140,8 @@ MOSES = {
         title="MOSES",
         name=f"molecules/moses_{part}.csv.gz",
         address=f"https://media.githubusercontent.com/media/molecularsets/moses/master/data/{part}.csv",
-        store=_store_moses,
         sha256=sha256,
+        store=pack,
         by_hand=f"pack it with gzip as {{place}}, or as molecules/moses_{part}.csv.gz in the folder PELLUCID_DATA",
     )
     for part, sha256 in {
@@ -92,8 +153,8 @@ BEARING = Published(
     title="the bearing test",
     name="bearing/4.Bearings.zip",
     address="https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip",
-    store=_store_zip,
     sha256=None,
+    store=keep_archive,
     by_hand="unpack it, and run pellucid data get bearing --from 2nd_test",
 )
 
@@ -121,8 +182,8 @@ def _installed(package: str, *below: str) -> Path | None:
 
 
 def _moses() -> Path | None:
-    found = [published.find() for published in MOSES.values()]
-    return None if None in found else found[0]
+    paths = [published.find() for published in MOSES.values()]
+    return None if None in paths else paths[0]
 
 
 DATA_SETS = (

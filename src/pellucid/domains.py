@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
+from pellucid.splitting import Parts as Parts
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from pellucid.explanations import Explanation
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
@@ -33,6 +35,9 @@ Speak = Callable[[str], None]
 class TrainingOptions(NoOptions):
     """What every training can be set to; domains add their own, and leave open what suits the data."""
 
+    game: Literal["symmetric", "asymmetric", "none"] = option(
+        "symmetric", "Which game is played; none trains DEEP alone."
+    )
     epochs: int | None = option(None, "How often all data are seen.", default=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Items in a training step.", default=_SUITS, minimum=1)
@@ -43,14 +48,6 @@ class TrainingOptions(NoOptions):
         """Those of the settings that are set, of the training and of these names."""
         names = ("epochs", "width", "batch_size", "learning_rate", "seed", *names)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-
-class Parts(NamedTuple, Generic[Data]):
-    """What is learned from, chosen and calibrated on, and tested on."""
-
-    train: Data
-    validation: Data
-    test: Data
 
 
 class Source(NamedTuple, Generic[Data]):
@@ -69,17 +66,17 @@ class Plan(Generic[Data, Model]):
     model: Model
     """GAME; DEEP has the same settings and no game."""
     parts: Parts[Data]
-    sizes: Mapping[str, int]
-    """How much is in each of the parts, in `Domain.counted`."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """How much is in each of the parts, in `Domain.counted`; by default their lengths."""
     outputs: tuple[str, ...]
-    description: str
     digest: str
     """A fingerprint of the test data."""
-    split: str
+    description: str = ""
+    split: str = "random"
     split_about: str | None = None
-    loss: str
+    loss: str = "validation loss"
     """What `Domain.validate` measures, in words: first the loss, then the deviation."""
-    deviation: str
+    deviation: str = "mean deviation on validation neighborhoods"
     notes: tuple[str, ...] = ()
     """What was decided, a sentence each, said before the training."""
     choices: tuple[str, ...] = ()
@@ -90,6 +87,12 @@ class Plan(Generic[Data, Model]):
     """What somebody should know before reading the numbers."""
     rejected: tuple[tuple[Any, ...], ...] = ()
     """Rows that cannot be used, with the reason."""
+    stops_early: bool = False
+    """Whether the training ends where the validation loss stops falling."""
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            object.__setattr__(self, "sizes", {name: len(part) for name, part in self.parts._asdict().items()})
 
 
 @final
@@ -103,11 +106,11 @@ class Measured:
     """The number of test items."""
     deviations: np.ndarray
     """(n,) of each test neighborhood."""
-    deviation_unit: str
+    deviation_unit: str | None = None
     """What these are, in words."""
     held_out: HeldOut
     calibration: Calibration | None
-    units: np.ndarray
+    units: np.ndarray | float = 1.0
     """(K,) what a distance of 1 between witness and network is in the units of the data."""
 
 
@@ -138,16 +141,22 @@ class Domain(ABC, Generic[Data, Model]):
     """What is learned, in a sentence."""
     source: ClassVar[str]
     """What is read, in a sentence."""
-    item: ClassVar[str]
+    item: ClassVar[str] = "row"
     """What is explained, one of them: "molecule"."""
-    counted: ClassVar[str]
+    counted: ClassVar[str] = "rows"
     """What the sizes of the parts count: "molecules", "rows"."""
+    points: ClassVar[str] = "points"
+    """What neighborhoods consist of: "molecules", "steps"."""
     file: ClassVar[str]
     """The JSON file of a saved model, without its ending."""
     example: ClassVar[str]
-    """What to explain next, as typed on a command line."""
+    """What to explain next, as typed on a command line: "recording.csv"."""
     transparency: ClassVar[str] = "deviation"
     """The key of the measure that says whether GAME is more transparent than DEEP."""
+    shown: ClassVar[int] = 40
+    """Explanations of test points in a report, at most."""
+    ends: ClassVar[int] = 6
+    """Of these, so many are marked as the most trustworthy, and as many as the least."""
 
     Reading: ClassVar[type[NoOptions]] = NoOptions
     """How files are read; a run keeps it, so that later files are read alike."""
@@ -178,6 +187,11 @@ class Domain(ABC, Generic[Data, Model]):
         weight : float, optional
             Weight of the game; by default what suits the data.
         """
+
+    def strength(self, settings: Any) -> str | None:
+        """The setting that says how much witnesses count: "weight", or "margin" of the uniform game; None without."""
+        strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
+        return strengths.get(settings.game, "weight")
 
     def fit(
         self, model: Model, plan: Plan[Data, Model], settings: Any, *, folder: Path, resume: bool, progress: bool
@@ -223,10 +237,6 @@ class Domain(ABC, Generic[Data, Model]):
         """A model that was saved."""
 
     @abstractmethod
-    def outputs(self, model: Model) -> Sequence[str]:
-        """The names of what a trained model predicts."""
-
-    @abstractmethod
     def predict(
         self, model: Model, path: Path, reading: Any, settings: Any, *, progress: bool, warn: Speak
     ) -> Iterator[Sequence[Any]]:
@@ -240,24 +250,100 @@ class Domain(ABC, Generic[Data, Model]):
 
     def overview(self, explanations: Mapping[str, Explanation], target: str | None) -> str:
         """Several explanations as text."""
-        return "\n\n".join(f"{label}\n{found.text(target)}" for label, found in explanations.items())
+        return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
         """Write the report of a run as one HTML file: numbers, charts, and the texts of its explanations."""
-        from pellucid.report.plain import write
+        from pellucid.report.plain import write_run
 
-        write(summary, path, item=self.item)
+        write_run(summary, path, item=self.item)
 
-    @abstractmethod
     def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
         """Write several explanations as one HTML file; how many there was no room for."""
+        from pellucid.report.plain import write_texts
+
+        write_texts({label: explanation.text() for label, explanation in explanations.items()}, path, title=title)
+        return 0
+
+
+class Demonstration(NamedTuple):
+    """What `pellucid demo` does with a domain."""
+
+    title: str
+    source: Source[Any]
+    settings: Any
+    notes: Sequence[str]
+    """What is learned from, a sentence each."""
+    choose: Callable[[RunSummary], str]
+    """The item to explain at the end."""
+    about: str
+    """Which one that is, in words."""
+    picture: str
+    """The file of its picture, in the folder of the run."""
+
+
+class Demonstrable(ABC):
+    """A domain with data at hand that show what it does: see `pellucid demo`."""
+
+    @abstractmethod
+    def demonstration(self, *, smoke: bool) -> Demonstration:
+        """Data that need no download, and settings for minutes of training, or seconds of a smoke test."""
+
+
+class Assessment(Protocol):
+    """What a `Monitor` finds: a text, and the same as a page, as numbers and as a picture."""
+
+    def __str__(self) -> str: ...
+
+    def to_html(self, path: str | Path, *, title: str) -> None:
+        """Write a page."""
+
+    def to_json(self, path: str | Path) -> None:
+        """Write every number as JSON."""
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write every number as a table."""
+
+    def plot(self) -> Figure:
+        """A picture, to be saved as .svg or .png."""
 
 
 class Monitor(ABC):
     """A domain whose models can follow something over time, beside what is healthy: see `pellucid score`."""
 
+    Assessing: ClassVar[type[NoOptions]] = NoOptions
+    """What is healthy, and what an alarm is."""
+
     @abstractmethod
-    def assess(self, model: Any, path: Path, reading: Any, **settings: Any) -> Any:
-        """The condition over time; see `pellucid.series.assess`."""
+    def assess(
+        self,
+        model: Any,
+        path: Path,
+        reading: Any,
+        settings: Any,
+        *,
+        learned: str | None = None,
+        progress: bool = False,
+        warn: Speak = lambda _: None,
+    ) -> Assessment:
+        """The condition over time.
+
+        Parameters
+        ----------
+        model : Any
+            A model of what was healthy.
+        path : Path
+            The file or folder to follow, in the order of time.
+        reading : Reading
+            How it is read.
+        settings : Assessing
+            What is healthy, and what an alarm is.
+        learned : str, optional
+            The name of the file or folder that the model learned from, where it is known: `DataSummary.source`.
+        progress : bool
+            Show a progress bar.
+        warn : callable
+            Takes sentences on what is doubtful.
+        """

@@ -63,10 +63,24 @@ def _outcome(penalty: Tensor, deviations: Tensor, witnesses: Any) -> Outcome:
 
 
 class Game(ABC):
-    """A game is called with predictions f (N x K), features x (N x P) and neighborhoods."""
+    """A game is called with predictions f (N x K), features x (N x P) and neighborhoods.
+
+    Neighborhoods may be all that there are, or a minibatch of them: `hoods.select(index)`.
+
+    """
 
     @abstractmethod
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome: ...
+
+    @property
+    def pays_at(self) -> Literal["members", "centers"]:
+        """Where the predictor pays; its predictions elsewhere need no gradient."""
+        return "members"
+
+    @property
+    def has_multipliers(self) -> bool:
+        """Whether there are multipliers, which ascend while the predictor descends: `MirrorProx` moves both."""
+        return False
 
     def __repr__(self) -> str:
         settings = (f"{name}={getattr(value, '__name__', repr(value))}" for name, value in vars(self).items())
@@ -147,6 +161,10 @@ class AsymmetricGame(Game):
         _settings(self.family, self.deviation, "AsymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "AsymmetricGame")
 
+    @property
+    def pays_at(self) -> Literal["members", "centers"]:
+        return "centers"
+
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = _checks.points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
@@ -172,7 +190,7 @@ class UniformGame(nn.Module, Game):
     margin : float
         Delta >= 0.
     n_neighborhoods : int
-        The number of neighborhoods, over all batches.
+        The number of neighborhoods, over all batches: how many there are before any is selected.
     initial : float
         The multipliers' starting value; the entropic mirror map needs one above 0.
     """
@@ -195,34 +213,18 @@ class UniformGame(nn.Module, Game):
         self.family, self.margin, self.deviation = family, margin, deviation
         self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
 
+    @property
+    def has_multipliers(self) -> bool:
+        return True
+
     def extra_repr(self) -> str:
         return f"{self.family!r}, margin={self.margin:g}, n_neighborhoods={len(self.multipliers)}"
 
-    def forward(
-        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | list[int] | None = None
-    ) -> Outcome:
-        """Play one round.
-
-        Parameters
-        ----------
-        index : Tensor or list of int, optional
-            (n,) for a minibatch, which of all neighborhoods `hoods` are: `hoods = everything.select(index)`.
-        """
+    def forward(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
+        """Play one round with all neighborhoods, or with a minibatch of them: `hoods.select(index)`."""
         _checks.one_process("UniformGame", _DRIFT)
         x, f = _checks.points(x, f, hoods)
-        total = len(self.multipliers)
-        index = torch.arange(total) if index is None else _checks.indices(index, "index")
-        index = index.to(self.multipliers.device)
-        if len(index) != len(hoods):
-            raise InputError(
-                f"There must be one multiplier for each of the {len(hoods)} neighborhoods",
-                got=f"{len(index)}",
-                cure=(
-                    f"pass `index=` for a minibatch, or set `n_neighborhoods` of UniformGame (now {total}) "
-                    "to their number"
-                ),
-            )
-        _checks.in_range(index, total, "index", "neighborhoods in the game")
+        index = self._multiplier_index(hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         deviations = witnesses.deviations(self.deviation, f)
         multipliers = self.multipliers[index]
@@ -230,6 +232,30 @@ class UniformGame(nn.Module, Game):
         dual = multipliers @ violations.detach().to(multipliers)
         penalty = (multipliers.detach().to(f) * violations).mean() + (dual - dual.detach()).to(f)
         return _outcome(penalty, deviations, witnesses)
+
+    def _multiplier_index(self, hoods: BaseNeighborhoods) -> Tensor:
+        """(n,) the multiplier of each neighborhood."""
+        total = len(self.multipliers)
+        if hoods.selected is None:
+            if len(hoods) != total:
+                raise InputError(
+                    f"There must be one multiplier for each of the {len(hoods)} neighborhoods",
+                    got=f"{total}",
+                    cure=(
+                        "make a minibatch with `hoods.select(index)`, which remembers which neighborhoods it holds, "
+                        f"or set `n_neighborhoods` of UniformGame (now {total}) to their number"
+                    ),
+                    parameter="n_neighborhoods",
+                )
+            return torch.arange(total, device=self.multipliers.device)
+        if int(hoods.selected.max()) >= total:
+            raise InputError(
+                "There must be one multiplier for each neighborhood of those that `hoods` were selected from",
+                got=f"neighborhood {int(hoods.selected.max())}, and {total} multipliers",
+                cure=f"set `n_neighborhoods` of UniformGame (now {total}) to the number before any selection",
+                parameter="n_neighborhoods",
+            )
+        return hoods.selected.to(self.multipliers.device)
 
 
 @final
@@ -242,13 +268,17 @@ class SumOfGames(Game):
     def __init__(self, *games: Game | Sequence[Game]) -> None:
         self.games = _checks.flat(games, Game, "SumOfGames", "games")  # type: ignore[type-abstract]
 
-    def __call__(
-        self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods, index: Tensor | list[int] | None = None
-    ) -> Outcome:
-        """Play one round of each; `index` is for the uniform games among them."""
-        outcomes = [
-            game(f, x, hoods, index) if isinstance(game, UniformGame) else game(f, x, hoods) for game in self.games
-        ]
+    @property
+    def pays_at(self) -> Literal["members", "centers"]:
+        return "members" if any(game.pays_at == "members" for game in self.games) else "centers"
+
+    @property
+    def has_multipliers(self) -> bool:
+        return any(game.has_multipliers for game in self.games)
+
+    def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
+        """Play one round of each."""
+        outcomes = [game(f, x, hoods) for game in self.games]
         return Outcome(
             torch.stack([outcome.penalty for outcome in outcomes]).sum(),
             torch.stack([outcome.deviations for outcome in outcomes], dim=1),

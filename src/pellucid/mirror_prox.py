@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.games import UniformGame
+from pellucid.games import Game, UniformGame
 
 _LONGEST = 10.0
 _LEAST, _MOST = 1e-12, 1e12
@@ -54,7 +54,7 @@ class MirrorProx:
     def __init__(
         self,
         optimizer: Optimizer,
-        game: UniformGame,
+        game: Game,
         *,
         multiplier_lr: float | None = None,
         mirror_map: Literal["euclidean", "entropic"] = "euclidean",

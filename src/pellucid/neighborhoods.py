@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._range_sums import range_sums, summable
 from pellucid.errors import InputError
 
 
@@ -36,11 +37,14 @@ class BaseNeighborhoods(ABC):
         (n,) the number of members m_i.
     rows : Tensor
         (M,) the neighborhood of each entry.
+    selected : Tensor or None
+        (n,) which of the original neighborhoods these are, where `select` made them; None for original ones.
     """
 
     n_points: int
     centers: Tensor
     offsets: Tensor
+    selected: Tensor | None = None
     _parts: ClassVar[tuple[str, ...]]
     """The arguments that make one. They are what is saved; all else is derived."""
 
@@ -62,7 +66,18 @@ class BaseNeighborhoods(ABC):
 
     @abstractmethod
     def select(self, index: Tensor | list[int] | slice) -> BaseNeighborhoods:
-        """The chosen neighborhoods only (indices, a mask or a slice), over the same points."""
+        """The chosen neighborhoods only (indices, a mask or a slice), over the same points.
+
+        They remember which of the original neighborhoods they are, `selected`, also in a selection of a selection:
+        a game that keeps something for each neighborhood, such as `UniformGame`, finds it by that.
+
+        Examples
+        --------
+        >>> import pellucid as pl
+        >>> part = pl.windows([6], radius=1).select([5, 3, 0])
+        >>> part.selected.tolist(), part.select([2, 1]).selected.tolist()
+        ([5, 3, 0], [0, 3])
+        """
 
     def to(self, device: torch.device | str) -> Self:
         """The same neighborhoods on another device."""
@@ -118,13 +133,13 @@ class BaseNeighborhoods(ABC):
     def sum_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over each neighborhood (n x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
-        w = _summable(w)
+        w = summable(w)
         return w.new_zeros(len(self), *w.shape[1:]).index_add(0, self.rows, w)
 
     def spread_members(self, w: Tensor) -> Tensor:
         """Sum values given per entry (M x ...) over the entries of each point (N x ...). Differentiable."""
         self._require_rows(w, len(self.members), "entries")
-        w = _summable(w)
+        w = summable(w)
         return w.new_zeros(self.n_points, *w.shape[1:]).index_add(0, self.members, w)
 
     def _require_rows(self, values: Tensor, count: int, what: str) -> None:
@@ -154,6 +169,22 @@ class BaseNeighborhoods(ABC):
         _checks.in_range(chosen, n, "index", "neighborhoods")
         return chosen
 
+    def _origin(self, index: Tensor) -> Tensor:
+        """Which of the original neighborhoods those at `index` are."""
+        return index if self.selected is None else self.selected[index]
+
+    def _remember(self, selected: Any) -> None:
+        """Keep which of the original neighborhoods these are, checked."""
+        if selected is None:
+            return
+        self.selected = _checks.indices(selected, "selected")
+        if len(self.selected) != len(self) or (self.selected < 0).any():
+            raise InputError(
+                f"`selected` must hold one index >= 0 for each of the {len(self)} neighborhoods",
+                got=f"{self.selected.tolist()[:20]}",
+                parameter="selected",
+            )
+
     def __repr__(self) -> str:
         sizes = self.sizes.cpu().numpy()
         return (
@@ -178,11 +209,15 @@ class Neighborhoods(BaseNeighborhoods):
         (n,) the point that each neighborhood belongs to; it need not be among its members.
     n_points : int
         The number of points N.
+    selected : Tensor, optional
+        (n,) which of the original neighborhoods these are; `select` sets it.
     """
 
-    _parts = ("members", "offsets", "centers", "n_points")
+    _parts = ("members", "offsets", "centers", "n_points", "selected")
 
-    def __init__(self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> None:
+    def __init__(
+        self, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int, *, selected: Tensor | None = None
+    ) -> None:
         self._members = _checks.indices(members, "members")
         self.offsets = _checks.indices(offsets, "offsets")
         self.centers = _checks.indices(centers, "centers")
@@ -212,12 +247,16 @@ class Neighborhoods(BaseNeighborhoods):
                 f"A point may be in a neighborhood only once. Point {j} is twice in neighborhood {i}",
                 cure="remove the repetition, e.g. with `torch.unique`",
             )
+        self._remember(selected)
 
     @classmethod
-    def checked(cls, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int) -> Neighborhoods:
+    def checked(
+        cls, members: Tensor, offsets: Tensor, centers: Tensor, n_points: int, *, selected: Tensor | None = None
+    ) -> Neighborhoods:
         """Neighborhoods from parts that are known to be right: nothing is checked again."""
         result = cls.__new__(cls)
         result._members, result.offsets, result.centers, result.n_points = members, offsets, centers, n_points
+        result.selected = selected
         return result
 
     @property
@@ -238,7 +277,9 @@ class Neighborhoods(BaseNeighborhoods):
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         shift = torch.repeat_interleave(self.offsets[chosen] - offsets[:-1], sizes)
         entries = torch.arange(int(offsets[-1]), device=self.device) + shift
-        return Neighborhoods.checked(self._members[entries], offsets, self.centers[chosen], self.n_points)
+        return Neighborhoods.checked(
+            self._members[entries], offsets, self.centers[chosen], self.n_points, selected=self._origin(chosen)
+        )
 
 
 @final
@@ -256,11 +297,15 @@ class Windows(BaseNeighborhoods):
         (n,) the point that each neighborhood belongs to.
     n_points : int
         The number of points N.
+    selected : Tensor, optional
+        (n,) which of the original neighborhoods these are; `select` sets it.
     """
 
-    _parts = ("lower", "upper", "centers", "n_points")
+    _parts = ("lower", "upper", "centers", "n_points", "selected")
 
-    def __init__(self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int) -> None:
+    def __init__(
+        self, lower: Tensor, upper: Tensor, centers: Tensor, n_points: int, *, selected: Tensor | None = None
+    ) -> None:
         self.lower = _checks.indices(lower, "lower")
         self.upper = _checks.indices(upper, "upper")
         self.centers = _checks.indices(centers, "centers")
@@ -278,6 +323,7 @@ class Windows(BaseNeighborhoods):
         _checks.in_range(self.centers, self.n_points, "center", "points")
         sizes = self.upper - self.lower
         self.offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        self._remember(selected)
 
     @cached_property
     def members(self) -> Tensor:
@@ -286,14 +332,14 @@ class Windows(BaseNeighborhoods):
 
     def sum(self, v: Tensor) -> Tensor:
         self._require_rows(v, self.n_points, "points")
-        return _range_sums(v, self.lower, self.upper)
+        return range_sums(v, self.lower, self.upper)
 
     def spread(self, u: Tensor) -> Tensor:
         self._require_rows(u, len(self), "neighborhoods")
         order, first, last = self._cover
         if first is None:
             return self.spread_members(u[self.rows])
-        return _range_sums(u if order is None else u[order], first, last)
+        return range_sums(u if order is None else u[order], first, last)
 
     @cached_property
     def _cover(self) -> tuple[Tensor | None, Tensor | None, Tensor]:
@@ -311,44 +357,8 @@ class Windows(BaseNeighborhoods):
 
     def select(self, index: Tensor | list[int] | slice) -> Windows:
         chosen = self._index(index)
-        return Windows(self.lower[chosen], self.upper[chosen], self.centers[chosen], self.n_points)
-
-
-def _summable(values: Tensor) -> Tensor:
-    """Values in a type that holds their sums: whole numbers as int64, floats of less than 32 bits as float32."""
-    if not values.is_floating_point():
-        return values.long()
-    return values.float() if values.dtype.itemsize < 4 else values
-
-
-def _range_sums(v: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """Sums of v (L x ...) over the ranges lower .. upper - 1, by running sums in float64 (int64 for whole numbers).
-
-    Running sums start anew, forwards and backwards, in every block as long as the longest range. A range that
-    reaches into two blocks is then a tail plus a head: nothing is subtracted, so one huge value spoils only
-    the ranges that hold it. Only short ranges inside a block are differences.
-    """
-    v = _summable(v)
-    width = max(int((upper - lower).max()), 1)
-    blocks = -(-len(v) // width)
-    exact = torch.float64 if v.is_floating_point() else torch.int64
-    values = torch.zeros(blocks * width, *v.shape[1:], dtype=exact, device=v.device)
-    values[: len(v)] = v
-    grid = values.reshape(blocks, width, *v.shape[1:])
-    heads = grid.cumsum(1).flatten(0, 1)
-    tails = grid.flip(1).cumsum(1).flip(1).flatten(0, 1)
-    last = (upper - 1).clamp(min=0)
-    inside = lower // width == last // width
-    # A range that starts a block is a head by itself; an empty one is nothing.
-    result = heads[last] + torch.where(_column(inside, v), 0, tails[lower.clamp(max=len(values) - 1)])
-    short = (inside & (lower % width > 0)).nonzero().flatten()
-    result = result.index_add(0, short, -heads[lower[short] - 1])
-    return torch.where(_column(upper > lower, v), result, 0).to(v.dtype)
-
-
-def _column(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask (L,) that broadcasts against a tensor (L x ...)."""
-    return mask.reshape(-1, *[1] * (like.ndim - 1))
+        lower, upper, centers = self.lower[chosen], self.upper[chosen], self.centers[chosen]
+        return Windows(lower, upper, centers, self.n_points, selected=self._origin(chosen))
 
 
 # `torch.load` reads saved neighborhoods without `weights_only=False`: they are numbers, and are checked when read.

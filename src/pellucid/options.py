@@ -26,6 +26,10 @@ class Words:
         The smallest value.
     once : bool
         Whether it is set when a model is trained, and never again.
+    parameter : str, optional
+        The parameter of the library that it sets, where that has another name.
+    kept : bool
+        Whether a run keeps it, so that later files are read alike.
     """
 
     help: str
@@ -34,6 +38,8 @@ class Words:
     metavar: str | None = None
     minimum: float | None = None
     once: bool = False
+    parameter: str | None = None
+    kept: bool = True
 
 
 class Option(NamedTuple):
@@ -56,7 +62,7 @@ class Option(NamedTuple):
         return get_origin(self.type) is tuple
 
 
-def option(default: Any, help: str, *names: str, **words: Any) -> Any:  # noqa: A002 - as such libraries call it
+def option(default: Any, help: str, /, *names: str, **words: Any) -> Any:  # noqa: A002 - as such libraries call it
     """A field of a dataclass that may be set; see `Words`."""
     return field(default=default, metadata={"words": Words(help=help, names=names, **words)})
 

@@ -69,7 +69,9 @@ class Predictions:
         """What was read and what was not, a line each."""
         lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._read()]
         if not self.named and self.smiles is None:
-            lines.append("  they must be what the model read: if not, name those that are with `features=`")
+            lines.append(
+                f"  they must be what the model read: if not, name those that are with {Parameter('features'):=}"
+            )
         lines += [f"  {name}: {note}" for name, note in self.notes]
         if self.truth_name is not None:
             lines.append(f"measured values: {self.truth_name}")
@@ -195,7 +197,7 @@ def read_predictions(
         "drop" leaves these rows out.
     """
     if blanks not in ("fill", "drop"):
-        raise InputError("`blanks` must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
+        raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
     table = read_table(path)
     source = Path(path).name
     for option, asked_for in {
@@ -206,7 +208,7 @@ def read_predictions(
         "smiles": [smiles] if smiles is not None else [],
     }.items():
         for name in asked_for:
-            require_column(name, table.header, source, f"`{option}=`")
+            require_column(name, table.header, source, f"{Parameter(option):=}")
     outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
     asked = list(dict.fromkeys(features))
@@ -284,7 +286,7 @@ def _measured(
     table: Table, truth: str | None, left_out: Sequence[tuple[str, str]], kept: Sequence[int]
 ) -> tuple[str, np.ndarray] | None:
     """A column of measured values, named or not, to hold the others against."""
-    names = [truth] if truth is not None else [name for name, why in left_out if why == _roles.MEASURED]
+    names = [truth] if truth is not None else [name for name, why in left_out if why == _roles.measured_reason()]
     for name in names:
         values = [value_of(cell, table.comma) for cell in table.column(name)]
         if None not in values:

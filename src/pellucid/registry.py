@@ -55,8 +55,7 @@ def find_model(folder: str | Path, which: str | None = None) -> tuple[Domain[Any
                 return domain, place
     raise InputError(
         "A model is a folder that `pellucid train` or `save` wrote",
-        got=f"{folder}, where there is "
-        f"{'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
+        got=f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
         cure="correct the path",
     )
 

@@ -27,7 +27,8 @@ import numpy as np
 from pellucid import summaries
 from pellucid.domains import Data, Domain, Measured, Model, Plan, Shown, Source, Speak
 from pellucid.errors import InputError, Parameter
-from pellucid.options import changed
+from pellucid.numbers import counted
+from pellucid.options import changed, options_of
 from pellucid.summaries import HELD_OUT, DataSummary, Example, ModelSummary, RunSummary, Trial, TrustSummary
 from pellucid.trust import LEVEL, check_level, typical
 from pellucid.verdicts import unexplained, verdict
@@ -35,8 +36,6 @@ from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
 
 REPORT, CHECKPOINTS, READING = "report.html", "checkpoints", "reading.json"
 _PACKAGES = ("torch", "numpy", "lightning", "rdkit")
-# Explanations at either end that a summary marks, and all that it holds.
-_ENDS, _SHOWN = 6, 40
 # Rejected rows that a summary lists.
 _REJECTED = 200
 
@@ -97,7 +96,9 @@ def train(
     summary = _summary(domain, plan, pair, title, tolerance, level, progress)
     summaries.write(folder, summary)
     if source.reading is not None:
-        (folder / READING).write_text(json.dumps(asdict(source.reading)) + "\n", encoding="utf-8")
+        kept = {option.name for option in options_of(domain.Reading) if option.words.kept}
+        content = {name: value for name, value in asdict(source.reading).items() if name in kept}
+        (folder / READING).write_text(json.dumps(content) + "\n", encoding="utf-8")
     domain.write_report(summary, folder / REPORT)
     return summary
 
@@ -108,8 +109,8 @@ def _described(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str
     sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
     model = plan.model
     training = (
-        f"training: {model.epochs} epoch{'' if model.epochs == 1 else 's'} at most, width {model.width}, batch size "
-        f"{model.batch_size}, learning rate {model.learning_rate:g}"
+        f"training: {counted(model.epochs, 'epoch')}{' at most' if plan.stops_early else ''}, width {model.width}, "
+        f"batch size {model.batch_size}, learning rate {model.learning_rate:g}"
     )
     split = [f"split: {plan.split_about}"] if plan.split_about else []
     return [*plan.notes, f"{domain.counted}: {sizes}", training, *split, *plan.choices, *plan.remarks]
@@ -147,7 +148,7 @@ def _side_by_side(
     seconds: dict[float | None, float | None] = {}
     for number, weight in enumerate([None, *games], 1):
         model = replace(plan.model, game=None) if weight is None else replace(plan.model, weight=weight)
-        say(f"{number} of {1 + len(games)}: {_named(model)}")
+        say(f"{number} of {1 + len(games)}: {_model_name(model, domain.strength(settings))}")
         place = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
         begun = (place / "identity.json").exists()
         start = time.monotonic()
@@ -171,12 +172,11 @@ def _side_by_side(
     )
 
 
-def _named(model: Any) -> str:
+def _model_name(model: Any, strength: str | None) -> str:
     """Which model this is, in words."""
-    if model.game is None:
+    if model.game is None or strength is None:
         return "DEEP, no game"
-    strength = f"margin {model.margin:g}" if model.game == "uniform" else f"weight {model.weight:g}"
-    return f"GAME, {model.game}, {strength}"
+    return f"GAME, {model.game}, {strength} {getattr(model, strength):g}"
 
 
 def _summary(
@@ -229,7 +229,7 @@ def _summary(
         deviations={name: tuple(found.deviations.tolist()) for name, found in measured.items()},
         deviation_unit=first.deviation_unit,
         trust=_trust(measured, level),
-        explanations=_ranked(shown),
+        explanations=_ranked(shown, domain),
         trade_off=trade_off(pair.trials, tolerance, loss=plan.loss, deviation=plan.deviation),
         baseline=domain.baseline(plan),
     )
@@ -269,7 +269,7 @@ def _trust(measured: Mapping[str, Measured], level: float) -> TrustSummary:
     )
 
 
-def _ranked(shown: Sequence[Shown]) -> tuple[Example, ...]:
+def _ranked(shown: Sequence[Shown], domain: Domain[Data, Model]) -> tuple[Example, ...]:
     """Explanations for the report, the most trustworthy first."""
     return tuple(
         Example(
@@ -278,12 +278,12 @@ def _ranked(shown: Sequence[Shown]) -> tuple[Example, ...]:
             measured=None if shown[k].measured is None else tuple(shown[k].measured or ()),
             explanation=shown[k].explanation.to_dict(),
         )
-        for k, rank in extremes([each.deviation for each in shown])
+        for k, rank in extremes([each.deviation for each in shown], shown=domain.shown, ends=domain.ends)
     )
 
 
 def extremes(
-    deviations: Sequence[float] | np.ndarray, *, shown: int = _SHOWN, ends: int = _ENDS
+    deviations: Sequence[float] | np.ndarray, *, shown: int = Domain.shown, ends: int = Domain.ends
 ) -> list[tuple[int, str]]:
     """The indices of what a report shows, most trustworthy first: both ends, and others evenly between them.
 

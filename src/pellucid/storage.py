@@ -1,46 +1,203 @@
-"""Models on disk: a folder of JSON and safetensors. Nothing is pickled, so nothing that is loaded can run code."""
+"""Models on disk: a folder of JSON, safetensors and text. Nothing is pickled, so nothing that is loaded can run code.
+
+A record says of each of its fields, once, in which form it is written and read:
+
+    class FittedThing(StoredRecord):
+        channels: tuple[str, ...] = stored(TEXTS)
+        calibration: Calibration | None = stored(optional(Calibration))
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar, final
 
 from torch import Tensor
 
 from pellucid.errors import InputError
 
+T = TypeVar("T")
 FORMAT = 1
 
 
-def save(folder: Path, name: str, content: Mapping[str, Any], tensors: Mapping[str, Mapping[str, Tensor]]) -> None:
-    """Write `name`.json and one .safetensors per group of tensors; what stood there before is replaced when all is
-    written.
-    """
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Saved:
+    """What the files of a model hold."""
+
+    content: dict[str, Any] = field(default_factory=dict)
+    """Of the JSON file."""
+    tensors: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
+    """By the name of their .safetensors file."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """By the name of their file."""
+
+
+# -- forms ---------------------------------------------------------------------------------------------------------
+
+
+class Form(ABC, Generic[T]):
+    """How a value is written, and read back."""
+
+    @abstractmethod
+    def write(self, name: str, value: T, saved: Saved) -> None:
+        """Add the value of the field of this name to what is saved."""
+
+    @abstractmethod
+    def read(self, name: str, saved: Saved) -> T:
+        """The value that `write` added."""
+
+
+@final
+@dataclass(frozen=True)
+class Entry(Form[T]):
+    """One entry of the JSON file, under the field's name unless there is another key."""
+
+    encode: Callable[[T], Any]
+    decode: Callable[[Any], T]
+    key: str | None = None
+
+    def write(self, name: str, value: T, saved: Saved) -> None:
+        saved.content[self.key or name] = self.encode(value)
+
+    def read(self, name: str, saved: Saved) -> T:
+        return self.decode(saved.content[self.key or name])
+
+
+@final
+@dataclass(frozen=True)
+class Entries(Form[T]):
+    """Several entries of the JSON file."""
+
+    encode: Callable[[T], Mapping[str, Any]]
+    decode: Callable[[Mapping[str, Any]], T]
+    """From the content of the whole file."""
+
+    def write(self, name: str, value: T, saved: Saved) -> None:
+        saved.content.update(self.encode(value))
+
+    def read(self, name: str, saved: Saved) -> T:
+        return self.decode(saved.content)
+
+
+@final
+@dataclass(frozen=True)
+class TextFile(Form[T]):
+    """A text file beside the JSON file."""
+
+    file: str
+    encode: Callable[[T], str]
+    decode: Callable[[str], T]
+
+    def write(self, name: str, value: T, saved: Saved) -> None:
+        saved.texts[self.file] = self.encode(value)
+
+    def read(self, name: str, saved: Saved) -> T:
+        return self.decode(saved.texts[self.file])
+
+
+class _Described(Protocol):
+    """What can be written as JSON and read back."""
+
+    def to_dict(self) -> Any: ...
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Any: ...
+
+
+PLAIN: Form[Any] = Entry(lambda value: value, lambda value: value)
+"""What JSON has itself."""
+WHOLE: Form[int] = Entry(int, int)
+TEXTS: Form[tuple[str, ...]] = Entry(list, lambda texts: tuple(str(text) for text in texts))
+
+
+def optional(kind: type[_Described]) -> Form[Any]:
+    """A value with `to_dict` and `from_dict`, or None."""
+    return Entry(
+        lambda value: None if value is None else value.to_dict(),
+        lambda content: None if content is None else kind.from_dict(content),
+    )
+
+
+def by_name(kind: type[_Described]) -> Form[Any]:
+    """Values with `to_dict` and `from_dict`, each under a name."""
+    return Entry(
+        lambda values: {name: value.to_dict() for name, value in values.items()},
+        lambda content: {str(name): kind.from_dict(value) for name, value in content.items()},
+    )
+
+
+# -- records -------------------------------------------------------------------------------------------------------
+
+
+def stored(form: Form[Any] = PLAIN) -> Any:
+    """A field of a `StoredRecord` that is saved in this form."""
+    return field(metadata={"form": form})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StoredRecord:
+    """A record whose fields say how they are saved; see `stored`."""
+
+    def write(self, saved: Saved) -> None:
+        """Add all stored fields to what is saved."""
+        for name, form in _forms(type(self)):
+            form.write(name, getattr(self, name), saved)
+
+    @classmethod
+    def read(cls, saved: Saved) -> dict[str, Any]:
+        """The stored fields by name."""
+        return {name: form.read(name, saved) for name, form in _forms(cls)}
+
+    @classmethod
+    def text_files(cls) -> list[str]:
+        """The text files that fields are saved in."""
+        return [form.file for _, form in _forms(cls) if isinstance(form, TextFile)]
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """What an earlier version wrote as JSON, in the present form."""
+        return content
+
+
+def _forms(record: type[StoredRecord]) -> list[tuple[str, Form[Any]]]:
+    return [(each.name, each.metadata["form"]) for each in fields(record) if "form" in each.metadata]
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def save(folder: Path, name: str, saved: Saved) -> None:
+    """Write `name`.json and the other files; what stood there before is replaced when all is written."""
     from safetensors.torch import save_file
 
     from pellucid import __version__
 
     if folder.is_file():
-        raise InputError("A model is saved as a folder", got=f"{folder}, which is a file", cure="choose another place")
+        raise InputError("A model is saved as a folder", got=f"{folder}, which is a file", cure="choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     drafts = {}
-    for group, values in tensors.items():
+    for group, values in saved.tensors.items():
         drafts[folder / f"{group}.safetensors"] = draft = folder / f"{group}.draft"
         save_file({key: value.contiguous() for key, value in values.items()}, draft)
-    drafts[folder / f"{name}.json"] = draft = folder / f"{name}.draft"
-    draft.write_text(json.dumps({"format": FORMAT, "pellucid": __version__, **content}, indent=1) + "\n")
+    content = json.dumps({"format": FORMAT, "pellucid": __version__, **saved.content}, indent=1) + "\n"
+    for file, text in {**saved.texts, f"{name}.json": content}.items():
+        drafts[folder / file] = draft = (folder / file).with_suffix(".draft")
+        draft.write_text(text, encoding="utf-8")
     for path, draft in drafts.items():
         draft.replace(path)
 
 
-def load(folder: Path, name: str, groups: Sequence[str]) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-    """What `save` wrote: the content of the JSON, and the groups of tensors."""
+def load(folder: Path, name: str, *, tensors: list[str], texts: list[str]) -> Saved:
+    """What `save` wrote: the content of the JSON file, and of the files of tensors and of text."""
     from safetensors.torch import load_file
 
-    files = [f"{name}.json", *(f"{group}.safetensors" for group in groups)]
+    files = [f"{name}.json", *(f"{group}.safetensors" for group in tensors), *texts]
     absent = [file for file in files if not (folder / file).is_file()]
     if absent:
         raise InputError(
@@ -49,16 +206,20 @@ def load(folder: Path, name: str, groups: Sequence[str]) -> tuple[dict[str, Any]
             cure="pass the folder that `save` wrote",
         )
     with as_saved(folder):
-        content = json.loads((folder / files[0]).read_text())
-        found, version = content["format"], content["pellucid"]
-        tensors = {group: load_file(folder / f"{group}.safetensors") for group in groups}
-    if found != FORMAT:
+        content = json.loads((folder / files[0]).read_text(encoding="utf-8"))
+        written, version = content["format"], content["pellucid"]
+        saved = Saved(
+            content=content,
+            tensors={group: load_file(folder / f"{group}.safetensors") for group in tensors},
+            texts={file: (folder / file).read_text(encoding="utf-8") for file in texts},
+        )
+    if written != FORMAT:
         raise InputError(
             f"The saved format must be {FORMAT}",
-            got=f"{found!r}, written by Pellucid {version}",
+            got=f"{written!r}, written by Pellucid {version}",
             cure="use that version",
         )
-    return content, tensors
+    return saved
 
 
 @contextmanager

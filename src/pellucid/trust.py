@@ -27,13 +27,14 @@ from typing import Any, final
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.leaving_out import DRAWS, FEWEST, MOST, HeldOut, held_out
+from pellucid.held_out import DRAWS, FEWEST, MOST, HeldOut, held_out
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.numbers import percent
 from pellucid.witnesses.base import WitnessFamily
 
 __all__ = [
-    "DRAWS", "FEWEST", "LEVEL", "MOST", "Calibration", "HeldOut", "calibrate", "check_level", "held_out", "percent",
-    "stated", "typical", "unknown",
+    "DRAWS", "FEWEST", "LEVEL", "MOST", "Calibration", "HeldOut", "calibrate", "check_level", "held_out", "stated",
+    "typical", "unknown",
 ]  # fmt: skip
 
 LEVEL = 0.9
@@ -261,17 +262,6 @@ def typical(bounds: np.ndarray) -> np.ndarray:
     """(K,) medians of the bounds (..., K) that are known; NaN where none is."""
     columns = bounds.reshape(-1, bounds.shape[-1]).T
     return np.array([np.median(own[np.isfinite(own)]) if np.isfinite(own).any() else np.nan for own in columns])
-
-
-def percent(level: float) -> str:
-    """A confidence as people say it.
-
-    Examples
-    --------
-    >>> percent(0.9), percent(0.995)
-    ('90 %', '99.5 %')
-    """
-    return f"{100 * level:.4g} %"
 
 
 def check_level(level: Any) -> float:

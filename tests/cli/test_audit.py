@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pellucid import InputError, audit
 from pellucid import nearest as near
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
-from pellucid.cli import app
+from pellucid.cli import command_line
 from pellucid.molecules import nav17
 from pellucid.predictions import read_predictions
 from pellucid.witnesses.scaled import ScaledLinearFamily
@@ -29,7 +29,7 @@ def write(path, columns, separator=","):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, ["audit", *map(str, arguments)])
+    result = CliRunner().invoke(command_line(), ["audit", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 
@@ -146,7 +146,7 @@ def test_a_model_that_laws_do_not_explain_is_said_so_plainly(tmp_path):
     share = json.loads((tmp_path / "out.json").read_text())["audit"]["explained_left_out"]
     assert share < 0.05
     for text in (result.stdout, (tmp_path / "out.html").read_text()):
-        assert f"eld-out variance explained is {share:.1%}" in text
+        assert f"eld-out variance explained is {100 * share:.1f} %" in text
         assert "do not read witnesses as the predictor" in text
         assert "No other candidate does better: name with --features what the model read, try another --family" in text
     fixed = run(path, "--neighbors", 9, "--ridge", 0).stdout

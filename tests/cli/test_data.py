@@ -6,6 +6,7 @@ import sys
 import threading
 import zipfile
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid import InputError, datasets
-from pellucid.cli import app
+from pellucid.cli import command_line
 from pellucid.molecules import moses, tox21
 from pellucid.series import bearing, load_bearing
 
@@ -58,23 +59,21 @@ def server():
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.delenv("PELLUCID_DATA", raising=False)
-    for module in ("_files", "series.bearing"):
-        monkeypatch.setattr(f"pellucid.{module}.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def small_tox21(server, cache, monkeypatch, tmp_path):
-    (tmp_path / "reordered").write_text(REORDERED)
-    sha256 = datasets.TOX21.store(tmp_path / "reordered", tmp_path / "copy")
-    small = replace(datasets.TOX21, address=f"{server.address}/tox21.csv.gz", sha256=sha256)
+def small_tox21(server, cache, monkeypatch):
+    store = partial(datasets.unpack_tox21, checksum=datasets.tox21_checksum(REORDERED))
+    small = replace(datasets.TOX21, address=f"{server.address}/tox21.csv.gz", store=store)
     monkeypatch.setattr(datasets, "TOX21", small)
     server.files["/tox21.csv.gz"] = packed(TOX21)
     return small
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["data", *arguments])
+    return CliRunner().invoke(command_line(), ["data", *arguments])
 
 
 def left_in(cache):
@@ -144,14 +143,15 @@ def test_a_stop_in_the_middle_leaves_nothing(small_tox21, cache, monkeypatch):
 
 
 def test_the_checksum_of_tox21_is_that_of_our_copy(real_data, tmp_path):
-    assert datasets.TOX21.store(real_data / "molecules" / "tox21.csv", tmp_path / "copy") == datasets.TOX21.sha256
+    datasets.TOX21.store(real_data / "molecules" / "tox21.csv", tmp_path / "copy")
+    assert (tmp_path / "copy").read_text() == (real_data / "molecules" / "tox21.csv").read_text()
 
 
-def test_the_checksum_of_moses_is_that_of_the_same_molecules(real_data, tmp_path):
+def test_the_checksum_of_moses_is_that_of_the_same_molecules(real_data):
     # The published file names the part in a second column.
     lines = gzip.decompress((real_data / "molecules" / "moses_test.csv.gz").read_bytes()).decode().splitlines()
-    (tmp_path / "test.csv").write_text("SMILES,SPLIT\n" + "".join(f"{line},test\n" for line in lines[1:]))
-    assert datasets.MOSES["test"].store(tmp_path / "test.csv", tmp_path / "packed") == datasets.MOSES["test"].sha256
+    text = "SMILES,SPLIT\n" + "".join(f"{line},test\n" for line in lines[1:])
+    assert hashlib.sha256(text.encode()).hexdigest() == datasets.MOSES["test"].sha256
 
 
 def test_both_files_of_moses_are_downloaded_and_packed(server, cache, monkeypatch):
@@ -168,6 +168,11 @@ def test_both_files_of_moses_are_downloaded_and_packed(server, cache, monkeypatc
     assert result.exit_code == 0
     assert left_in(cache) == ["molecules/moses_test.csv.gz", "molecules/moses_train.csv.gz"]
     assert gzip.decompress(moses("test").read_bytes()) == bodies["test"]
+    moses("test").unlink()
+    server.files["/test.csv"] = bodies["test"].replace(b"CCN", b"CCC")
+    with pytest.raises(InputError, match="another checksum than the published one. Try again, or download it by hand"):
+        moses("test")
+    assert left_in(cache) == ["molecules/moses_train.csv.gz"]
     with pytest.raises(InputError, match='must be "train" or "test". Got \'all\''):
         moses("all")
 

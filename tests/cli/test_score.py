@@ -6,23 +6,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cli.runner import run
 from scipy import signal
-from typer.testing import CliRunner
 
 from pellucid import runs
-from pellucid.cli import app, score
 from pellucid.series import simulate_rig
 
 pytestmark = pytest.mark.slow
 
 LEARNED, FILES, BEGIN = 6, 50, 38
 HEALTHY = ["--healthy", "30", "--level", "0.95", "--sequences", "10", "--quiet"]
-
-
-def run(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -11,23 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli.runner import run
 
-from pellucid import runs
-from pellucid.cli import app
-from pellucid.cli.output import as_typed
 from pellucid.molecules import PropertyModel, nav17
+from pellucid.molecules.splitting import split
 from pellucid.series import Forecaster, read, simulate_rig
+from pellucid.summaries import Trial
+from pellucid.weights import choose
 
 pytestmark = pytest.mark.slow
 
 SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
-
-
-def run(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +51,7 @@ def test_a_run_on_molecules_is_written_down(place):
     assert summary["data"]["parts"] == {"train": 163, "validation": 21, "test": 20}
     assert summary["models"]["GAME"]["weight"] == 1.0
     assert summary["models"]["DEEP"]["weight"] is None
-    test = table.select(runs.parts_of(len(table), 0)["test"])
+    test = split(table, 0).test
     for name, scores in ((name, model["scores"]) for name, model in summary["models"].items()):
         model = PropertyModel.load(place / "run" / name.lower())
         assert (model.game is None) == (name == "DEEP")
@@ -81,7 +75,7 @@ def test_a_run_on_molecules_is_written_down(place):
 
 def test_a_run_on_recordings_is_written_down(place):
     summary = json.loads((place / "series" / "summary.json").read_text())
-    assert summary["channels"] == ["left", "right"]
+    assert summary["outputs"] == ["left", "right"]
     model = Forecaster.load(place / "series" / "game")
     assert (model.context, model.horizon, model.radius, model.width) == (20, 10, 4, 8)
     deviations = summary["deviations"]["GAME"]
@@ -104,13 +98,13 @@ def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
                 "-o", place / "auto", *SMALL).output  # fmt: skip
     summary = json.loads((place / "auto" / "summary.json").read_text())
     found = summary["trade_off"]
-    trials = [runs.Trial(**trial) for trial in found["trials"]]
+    trials = [Trial(**trial) for trial in found["trials"]]
     assert [trial.weight for trial in trials] == [None, 0.3, 1.0, 3.0, 10.0]
     good = [t for t in trials if t.weight is not None and t.loss <= 1.05 * trials[0].loss]
     assert found["chosen"] == min(good, key=lambda trial: trial.deviation).weight
     assert PropertyModel.load(place / "auto" / "game").weight == found["chosen"]
     table = nav17().select(range(0, 1017, 5))
-    validation = table.select(runs.parts_of(len(table), 0)["validation"])
+    validation = split(table, 0).validation
     scores = PropertyModel.load(place / "auto" / "deep").evaluate(validation)
     assert trials[0].loss == pytest.approx(
         scores.accuracy[0] / PropertyModel.load(place / "auto" / "deep").task_.scale[0]
@@ -131,7 +125,7 @@ def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
     ],
 )
 def test_the_choice_of_a_weight(trials, tolerance, weight):
-    assert runs.choose([runs.Trial(*trial) for trial in trials], tolerance).weight == weight
+    assert choose([Trial(*trial) for trial in trials], tolerance).weight == weight
 
 
 def test_without_a_game_deep_is_trained_alone(place):
@@ -160,7 +154,7 @@ def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
     assert "--skip-bad-rows" in error
     run("train", "molecules", bad, "-t", "activity", "--skip-bad-rows", "-o", tmp_path / "run", *SMALL)
     left = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
-    assert left["left_out"] == [[206, "C1CC", "not a valid SMILES"]]
+    assert left["rejected"] == [[206, "C1CC", "not a valid SMILES"]]
 
 
 @pytest.mark.parametrize(
@@ -169,12 +163,12 @@ def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
         (["-t", "nonsense"], 1, "Every target must be a column of assay.csv. Got 'nonsense'"),
         (["-t", "activity", "--names", "nonsense"], 1, "--names must be a column of assay.csv. Got 'nonsense'"),
         (["--weight", "much"], 2, "must be a number or auto"),
-        (["--weight", "1", "--game", "none"], 2, "without a game there is no weight"),
-        (["--weight", "1", "--game", "uniform"], 2, "--margin"),
+        (["--weight", "1", "--game", "none"], 1, "--weight is for games that have a weight. Got no game"),
+        (["--weight", "1", "--game", "uniform"], 1, "set --margin instead"),
         (["--epochs", "0"], 2, "--epochs"),
         (["--game", "chess"], 2, "chess"),
         (["--weight", "-1", "-t", "activity"], 1, "--weight must be a finite number >= 0"),
-        (["--tolerance", "-1", "-t", "activity"], 1, "The tolerance must be a share"),
+        (["--tolerance", "-1", "-t", "activity"], 1, "--tolerance must be a share"),
         (["--level", "90", "-t", "activity"], 1, "--level must be a confidence"),
     ],
 )
@@ -186,7 +180,7 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 
 def test_a_run_is_not_overwritten(place):
     again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
-    assert "go on from it with --resume, or choose another place with -o" in run(*again, code=1).stderr
+    assert "go on from it with --resume, or choose another folder with --out" in run(*again, code=1).stderr
     # Before anything is read.
     for kind, folder in (("molecules", "run"), ("series", "series")):
         early = run("train", kind, place / "nothing.csv", "-o", place / folder, code=1).stderr
@@ -281,7 +275,7 @@ def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
 def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
     (tmp_path / "few.csv").write_text("smiles\n" + "\n".join(nav17().smiles[:3]) + "\nC1CC\n")
     result = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json")
-    assert "row 5 is left out: not a valid SMILES" in result.stderr
+    assert "row 5 is rejected: not a valid SMILES" in result.stderr
     assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(nav17().smiles[:3])
     assert all(smiles in (tmp_path / "x.html").read_text() for smiles in nav17().smiles[:3])
     few = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.svg", code=1).stderr
@@ -294,15 +288,15 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
     shown = run("explain", place / "series", file).stdout
     explanation = replace(model.explain(file), overall=model.law_of(file))
     rows = len(read(file).values[0])
-    assert shown == as_typed(f"a.csv, after row {rows}; each step from the forecast so far\n{explanation}\n")
-    assert "--channel shows the others" in shown
-    right = run("explain", place / "series", file, "--channel", "right").stdout.partition("\n")[2]
-    assert right.startswith(explanation.table("right"))
-    known = run("explain", place / "series", file, "--at", 500, "--forced").stdout.splitlines()
-    assert known[0] == "a.csv, after row 500; each step from the real values before it"
-    assert known[2].split()[:3] == ["step", "forecast", "real"]
+    assert shown.startswith(f"a.csv, after row {rows}\neach step from the forecast so far\n")
+    assert explanation.table() in shown
+    assert "; --target shows the other channels:" in shown
+    assert explanation.table("right") in run("explain", place / "series", file, "--channel", "right").stdout
+    lines = run("explain", place / "series", file, "--at", 500, "--forced").stdout.splitlines()
+    assert lines[:2] == ["a.csv, after row 500", "each step from the real values before it"]
+    assert lines[3].split()[:3] == ["step", "forecast", "real"]
     real = read(file).values[0][500:510, 0]
-    assert [float(line.split()[2]) for line in known[3:13]] == pytest.approx(real, rel=1e-3)
+    assert [float(line.split()[2]) for line in lines[4:14]] == pytest.approx(real, rel=1e-3)
     run("explain", place / "series", file, "--at", 500, "-o", tmp_path / "at.html")
     page = (tmp_path / "at.html").read_text()
     assert "<h1>a.csv, after row 500</h1>" in page
@@ -321,8 +315,8 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
         (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
         (["run", "CCO", "--model", "best"], 1, '--model must be "game" or "deep"'),
         (["run", "CCO", "--target", "nonsense"], 1, "--target must be one of activity"),
-        (["run", "CCO", "--at", 3], 1, "--at is for recordings. Got a model of molecules"),
-        (["run", "CCO", "--forced"], 1, "--forced is for recordings"),
+        (["run", "CCO", "--at", 3], 1, "--at is for series. Got a model of the domain molecules"),
+        (["run", "CCO", "--forced"], 1, "--forced is for series"),
     ],
 )
 def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, message):
@@ -358,7 +352,7 @@ def test_runs_on_the_same_test_data_are_compared_without_a_warning(place, tmp_pa
     run("train", "molecules", place / "assay.csv", "-t", "activity", "--seed", 1, "-o", tmp_path / "other", *SMALL)
     assert DIFFERENT in run("compare", place / "run", tmp_path / "other").stderr
     # A measured value that was corrected makes other test data of the same molecules.
-    test = nav17().select(range(0, 1017, 5)).select(runs.parts_of(204, 0)["test"]).smiles[0]
+    test = split(nav17().select(range(0, 1017, 5)), 0).test.smiles[0]
     rows = [[8.125 if smiles == test else value, smiles] for value, smiles in rows]
     with (tmp_path / "other.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["activity", "smiles"], *rows])

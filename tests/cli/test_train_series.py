@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from cli.runner import run
 
-from pellucid.cli import app
 from pellucid.series import Forecaster, read, simulate_rig
 
 pytestmark = pytest.mark.slow
@@ -16,12 +15,6 @@ pytestmark = pytest.mark.slow
 SMALL = ["--context", "20", "--horizon", "10", "--radius", "4", "--epochs", "1", "--width", "8", "--game", "none", "-q"]
 ROWS = 700
 RIG = simulate_rig(files=2, rows=ROWS, bearings=2, seed=0).values
-
-
-def run(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result
 
 
 def write(path, head, columns):

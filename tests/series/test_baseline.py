@@ -14,16 +14,16 @@ def test_the_linear_law_forecasts_a_linear_recording():
         table[t] = 0.5 * table[t - 1] - 0.3 * table[t - 2, ::-1] + generator.normal(size=2) * [0.1, 0.1]
     law = Baseline.of(recordings(table[:2000]), 4, 1)
     assert law.about == "one linear law of the last 4 values for everything, fitted by least squares"
-    found = law.measured(recordings(table[2000:]), 4, 1)
+    near = law.measured(recordings(table[2000:]), 4, 1)
     # What is left is the noise.
     noise = 0.1 / table[2000:].std()
-    assert found["scores"]["relative_error"] == pytest.approx(noise, rel=0.05)
-    assert found["scores"]["error"] == pytest.approx(0.1, rel=0.05)
+    assert near.scores["relative_error"] == pytest.approx(noise, rel=0.05)
+    assert near.scores["error"] == pytest.approx(0.1, rel=0.05)
     far = law.measured(recordings(table[2000:]), 4, 30)
-    assert found["scores"]["relative_error"] < far["scores"]["relative_error"] < 1.05
+    assert near.scores["relative_error"] < far.scores["relative_error"] < 1.05
     # One step ahead it is as good, however far the horizon.
-    assert far["scores"]["relative_error_one_step"] == pytest.approx(noise, rel=0.05)
-    assert found["scores"]["relative_error_one_step"] == pytest.approx(found["scores"]["relative_error"])
+    assert far.scores["relative_error_one_step"] == pytest.approx(noise, rel=0.05)
+    assert near.scores["relative_error_one_step"] == pytest.approx(near.scores["relative_error"])
 
 
 def errors_of(*relative, count=40, noise=0.0, seed=1):
@@ -87,7 +87,7 @@ def test_the_law_that_networks_begin_as_is_the_one_they_are_held_against():
     linear = Baseline.of(learned, 8, 4, lags=1)
     assert linear.about.startswith("one linear law of the last value for everything, ")
     np.testing.assert_allclose(sequence_errors(model, other), linear.sequence_errors(other, 8, 4), rtol=1e-4)
-    scores, told = model.evaluate(other), linear.measured(other, 8, 4)["scores"]
+    scores, told = model.evaluate(other), linear.measured(other, 8, 4).scores
     for key in ("relative_error", "relative_error_one_step", "error"):
         assert told[key] == pytest.approx(getattr(scores, key), rel=1e-4)
     spread = linear.spread(other, 8, 4)

@@ -503,7 +503,7 @@ def test_alarm_levels_that_are_not_known_are_told(follow, tmp_path):
     [
         ({"healthy": 0}, "`healthy` must be a whole number >= 1. Got 0"),
         ({"healthy": 1.5}, r"`healthy` must be a share in \(0, 1\], a number of recordings, a slice, or data. Got 1.5"),
-        ({"healthy": slice(70, 80)}, "There must be healthy recordings to compare with. Got none of the 65 by slice"),
+        ({"healthy": slice(70, 80)}, "There must be healthy recordings to compare with. Got none of the 65 by 70:80"),
         ({"level": 1.0}, "`level` must be a confidence between 0 and 1. Got 1.0"),
         ({"persistence": 4}, r"`persistence` must be two whole numbers, as in \(4, 5\).* Got 4"),
         ({"persistence": (6, 5)}, "`persistence` must be a whole number between 1 and 5. Got 6"),

@@ -195,7 +195,7 @@ def test_the_bearing_data_are_the_papers(real_data):
 
 def test_without_the_bearing_data_one_is_told_where_to_get_them(tmp_path, monkeypatch):
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
-    monkeypatch.setattr("pellucid._files.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path / "cache")
     with pytest.raises(InputError, match="Got neither; download https.*unpack it.*`simulate_rig` needs no download"):
         load_bearing()
 
@@ -210,7 +210,7 @@ def test_other_bearing_data_are_told_apart(tmp_path, monkeypatch):
 
 def test_a_damaged_folder_is_told_too(tmp_path, monkeypatch):
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
-    monkeypatch.setattr("pellucid._files.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path / "cache")
     (tmp_path / "bearing" / "2nd_test").mkdir(parents=True)
     write(tmp_path / "bearing" / "2nd_test" / "a", "0.1\t0.2\t0.3\t0.4\n" * 3)
     write(tmp_path / "bearing" / "2nd_test" / "b", "0.1\t0.2\t0.3\t0.4\n" * 2)
@@ -274,5 +274,5 @@ def test_gaps_are_seen_in_an_uneven_time_without_a_name(tmp_path):
     source = read(tmp_path / "a.txt")
     assert source.channels == ("channel 2",)
     assert [len(part) for part in source.values] == [1200, 800]
-    assert "rises with every row, like a time; keep with `channels=`" in source.decisions()[0]
+    assert "rises with every row, like a time; keep with `channels=['channel 1', 'channel 2']`" in source.decisions()[0]
     assert len(read(tmp_path / "a.txt", channels=["channel 1", "channel 2"])) == 1

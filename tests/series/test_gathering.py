@@ -62,7 +62,7 @@ def test_a_decision_is_data_and_is_told():
     assert source.channels == ("x",)
     assert "without time" in repr(source)
     assert source.decisions()[0] == (
-        "time is left out, as it never falls and is called like a time; keep with `channels=`"
+        "time is left out, as it never falls and is called like a time; keep with `channels=['time', 'x']`"
     )
     kept = recordings(pyarrow.table({"time": np.arange(ROWS), "x": VALUES[:, 0]}), ["time", "x"])
     assert kept.channels == ("time", "x")

@@ -22,14 +22,14 @@ def rows(part):
 @pytest.mark.parametrize("kind", ["random", "time"])
 def test_no_row_is_in_two_parts(kind):
     parts = split(numbered(400, 307), LENGTH, 0, kind=kind)
-    every = [set(rows(part)) for part in parts.values()]
+    every = [set(rows(part)) for part in parts]
     assert not every[0] & every[1] | every[0] & every[2] | every[1] & every[2]
-    assert all(len(table) >= LENGTH for part in parts.values() for table in part.values)
+    assert all(len(table) >= LENGTH for part in parts for table in part.values)
 
 
 def test_the_end_of_each_recording_is_tested_on():
     source = numbered(400, 307)
-    train, validation, test = split(source, LENGTH, 0, kind="time").values()
+    train, validation, test = split(source, LENGTH, 0, kind="time")
     # 40 and 30 sequences: four and three at the end, and of the 36 and 27 that are left, four and three before.
     np.testing.assert_array_equal(rows(test), np.r_[360:400, 1277:1307])
     np.testing.assert_array_equal(rows(validation), np.r_[320:360, 1247:1277])
@@ -40,19 +40,19 @@ def test_the_end_of_each_recording_is_tested_on():
 
 def test_with_ten_files_the_last_ones_are_tested_on():
     source = numbered(*[50] * 20)
-    train, validation, test = split(source, LENGTH, 0, kind="time").values()
+    train, validation, test = split(source, LENGTH, 0, kind="time")
     assert test.sources == ("recording 18", "recording 19")
     assert validation.sources == ("recording 16", "recording 17")
     assert len(train) == 16
     assert described(source, "time", False) == "tested on the last files, validated on those before"
     # After the test only nine of ten are left: the rule is that of the whole.
-    assert split(numbered(*[50] * 10), LENGTH, 0, kind="time")["validation"].sources == ("recording 8",)
+    assert split(numbered(*[50] * 10), LENGTH, 0, kind="time").validation.sources == ("recording 8",)
 
 
 def test_pieces_of_one_recording_are_divided_as_one():
     source = numbered(400)
     cut = source.cut([(0, 0, 195), (0, 200, 245), (0, 250, 400)])
-    train, validation, test = split(cut, LENGTH, 0, kind="time").values()
+    train, validation, test = split(cut, LENGTH, 0, kind="time")
     # 19 + 4 + 15 sequences: four for the test, and of the 34 others three.
     np.testing.assert_array_equal(rows(test), np.r_[360:400])
     np.testing.assert_array_equal(rows(validation), np.r_[330:360])
@@ -60,7 +60,7 @@ def test_pieces_of_one_recording_are_divided_as_one():
 
 
 def test_a_recording_too_short_to_be_divided_is_learned_from():
-    train, validation, test = split(numbered(400, 15), LENGTH, 0, kind="time").values()
+    train, validation, test = split(numbered(400, 15), LENGTH, 0, kind="time")
     assert set(range(1000, 1015)) <= set(rows(train))
     assert max(rows(test)) == 399
     assert max(rows(validation)) == 359
@@ -75,8 +75,8 @@ def test_a_recording_too_short_to_be_divided_is_learned_from():
 def test_other_recordings_are_tested_on_as_they_are():
     other = numbered(30)
     parts = split(numbered(400), LENGTH, 0, other, kind="time")
-    assert parts["test"] is other
-    np.testing.assert_array_equal(rows(parts["validation"]), np.r_[360:400])
+    assert parts.test is other
+    np.testing.assert_array_equal(rows(parts.validation), np.r_[360:400])
     assert described(numbered(400), "time", True) == "validated on the end of each recording"
     assert described(numbered(400), "random", True) == "validation pieces cut out at random"
 
@@ -134,5 +134,5 @@ def test_a_trend_is_harder_to_forecast_than_to_interpolate():
     errors = {}
     for kind in ("random", "time"):
         parts = split(recordings(table), 20, 0, kind=kind)
-        errors[kind] = np.abs(rows(parts["test"]) - rows(parts["train"]).mean()).mean()
+        errors[kind] = np.abs(rows(parts.test) - rows(parts.train).mean()).mean()
     assert errors["time"] > 1.5 * errors["random"]

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow
 import pytest
 
-from pellucid.series.stamps import is_stamp, stamps_of, times_of
+from pellucid.series.stamps import stamps_of, times_of
+from pellucid.tables import is_date
 
 MOMENTS = [datetime(2024, 2, 28, 22, 15) + timedelta(minutes=37 * i) for i in range(200)]
 SECONDS = np.array([(moment - MOMENTS[0]).total_seconds() for moment in MOMENTS])
@@ -26,7 +27,7 @@ def seconds(cells):
 )  # fmt: skip
 def test_text_in_the_usual_forms(form):
     cells = [moment.strftime(form) for moment in MOMENTS]
-    assert is_stamp(cells[0])
+    assert is_date(cells[0])
     np.testing.assert_allclose(seconds(cells), SECONDS, atol=1e-6)
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from pellucid.cli import audit, compare, data, demo, explain, predict, report, score, train
-from pellucid.cli.output import as_typed
+from pellucid.cli.options import Command
 from pellucid.errors import PellucidError
 
 
@@ -24,7 +25,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except PellucidError as error:
-            _leave(as_typed(str(error)), 1)
+            _leave(str(error), 1)
         except KeyboardInterrupt as error:
             typer.echo(err=True)  # the terminal shows ^C on the line
             _leave(str(error) or "Stopped.", 130)
@@ -50,17 +51,6 @@ def _leave(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-app = typer.Typer(
-    name="pellucid",
-    cls=_Commands,
-    help="Neural predictors that agree, measurably, with a simple function around every data point.",
-    no_args_is_help=True,
-    rich_markup_mode=None,  # help in plain text, errors in one line
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
@@ -69,26 +59,42 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     asked: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Neural predictors that agree, measurably, with a simple function around every data point."""
 
 
-app.command()(demo.demo)
-app.add_typer(train.app, name="train")
-app.command()(predict.predict)
-app.command()(explain.explain)
-app.command()(score.score)
-app.command()(compare.compare)
-app.command()(report.report)
-app.command()(audit.audit)
-app.add_typer(data.app, name="data")
+def command_line() -> typer.Typer:
+    """All commands, with the options of the domains that are registered now."""
+    app = typer.Typer(
+        name="pellucid",
+        cls=_Commands,
+        help="Neural predictors that agree, measurably, with a simple function around every data point.",
+        no_args_is_help=True,
+        rich_markup_mode=None,  # help in plain text, errors in one line
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    app.command(cls=Command)(demo.demo)
+    app.add_typer(train.train_app(), name="train")
+    commands: list[Callable[..., None]] = [
+        predict.predict_command(),
+        explain.explain_command(),
+        score.score_command(),
+        compare.compare_command(),
+        report.report,
+        audit.audit,
+    ]
+    for command in commands:
+        app.command(cls=Command)(command)
+    app.add_typer(data.app, name="data")
+    return app
 
 
 def main() -> None:
     """Run a command."""
     # What imports make is there to stay: looking for garbage among it less often saves a tenth of a short command.
     gc.set_threshold(100_000)
-    app()
+    command_line()()

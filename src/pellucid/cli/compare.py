@@ -2,103 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli._reading import Decimal, Fill, Gap, Header, Pattern, Reading
-from pellucid.cli.output import aligned, measured, number, say, warn
+from pellucid.cli.options import AnyDomain, Role, command_of, declared_by_domains, require_options
+from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
+from pellucid.numbers import number
+from pellucid.options import options_of
+from pellucid.summaries import BaselineSummary, ModelSummary, RunSummary
+from pellucid.text_tables import aligned
+
+# Outputs whose bounds are compared.
+_OUTPUTS = 6
+_ROLE: Role = lambda domain: (domain.Reading,)  # noqa: E731 - as short as its type
+
+
+def compare_command() -> Callable[..., None]:
+    """The command, with the options of all domains."""
+    return command_of(compare, declared_by_domains(_ROLE))
 
 
 def compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The folder of a run.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The folder of another.")],
+    values: Any,
     data: Annotated[
         Path | None, typer.Option(help="Measure the models of both on this table or these recordings instead.")
     ] = None,
-    decimal: Decimal = None,
-    header: Header = None,
-    pattern: Pattern = None,
-    fill: Fill = None,
-    gaps: Gap = None,
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
-    from pellucid import runs
+    from pellucid import runs, summaries
+    from pellucid.registry import domain_named
+    from pellucid.verdicts import unexplained
 
-    a, b = (runs.read_summary(folder) for folder in (first, second))
-    outputs = [summary.get("targets") or summary.get("channels") or [] for summary in (a, b)]
-    if a["kind"] != b["kind"] or outputs[0] != outputs[1]:
+    folders = {"A": first, "B": second}
+    records = {letter: summaries.read(folder) for letter, folder in folders.items()}
+    a, b = records.values()
+    if a.kind != b.kind or a.outputs != b.outputs:
         raise InputError(
             "Two runs can be compared if they predict the same",
-            got=f"{a['kind']} ({', '.join(outputs[0])}) and {b['kind']} ({', '.join(outputs[1])})",
+            got=f"{a.kind} ({', '.join(a.outputs)}) and {b.kind} ({', '.join(b.outputs)})",
             cure="choose others",
         )
-    named = {f"{letter}: {name}": (folder, name) for letter, folder, summary in (("A", first, a), ("B", second, b))
-             for name in summary["models"]}  # fmt: skip
+    domain = domain_named(a.kind)
+    require_options(domain, values, _ROLE)
+    models: dict[str, ModelSummary | BaselineSummary]
     if data is None:
-        alike = runs.same_test(a, b)
-        if alike is None:
-            warn(
-                "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of "
-                "them: differences may come from the data; use --data."
-            )
-        elif not alike:
-            warn("The runs were tested on different data, so that differences may come from these; use --data.")
-        models = {title: (a if title[0] == "A" else b)["models"][name] for title, (_, name) in named.items()}
+        _warn_of_other_data(runs.same_test(a, b))
+        models = {
+            f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()
+        }
     else:
         models = {
-            title: {
-                "scores": _scores(
-                    runs.load(folder, name.lower()), data, Reading.of(folder, decimal, header, pattern, fill, gaps)
-                )
-            }
-            for title, (folder, name) in named.items()
+            f"{letter}: {name}": _measured(domain, folders[letter], name, data, values)
+            for letter, record in records.items()
+            for name in record.models
         }
-    say(f"A = {first} ({_played(a)})\nB = {second} ({_played(b)})\n")
-    rows = measured(models, a["measures"])
+    say(f"A = {first} ({_game(a)})\nB = {second} ({_game(b)})\n")
+    rows = measure_rows(models, a.measures)
     if data is None:
-        for k, output in enumerate(outputs[0][:6]):
-            bounds = [(a if title[0] == "A" else b)["trust"]["bound"][name][k] for title, (_, name) in named.items()]
-            rows.append([f"bound of {output} (lower is better)", *(number(value) for value in bounds)])
+        rows += _bounds(records)
     say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
-    for sentence in runs.unexplained(models):
+    for sentence in unexplained(models, domain.unexplained, domain.cure):
         say(f"note: {sentence}")
-    own, others = (_settings(folder, summary) for folder, summary in ((first, a), (second, b)))
+    settings, others = (_settings(domain, folders[letter], record) for letter, record in records.items())
     different = [
-        f"{name}: {own[name]} and {others.get(name)}" for name in own if name not in others or own[name] != others[name]
+        f"{name}: {value} and {others.get(name)}"
+        for name, value in settings.items()
+        if name not in others or value != others[name]
     ]
     if different:
         say("\nsettings that differ: " + "; ".join(different))
 
 
-def _settings(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
-    """Of the models, of the split, and of the way in which recordings were read."""
-    split = {"split": summary["data"]["split"]} if summary["data"].get("split") else {}
-    if summary["kind"] != "series":
-        return {**summary["settings"], **split}
-    reading = Reading.of(folder, None, None, None)
-    # By the names of the options; from JSON there are lists.
-    kept = {**reading._asdict(), "drop": list(reading.drop)}
-    kept["recordings-by"] = kept.pop("by")
-    return {**summary["settings"], **split, **kept}
+def _warn_of_other_data(same: bool | None) -> None:
+    if same is None:
+        warn(
+            "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of them: "
+            "differences may come from the data; use --data."
+        )
+    elif not same:
+        warn("The runs were tested on different data, so that differences may come from these; use --data.")
 
 
-def _played(summary: dict[str, Any]) -> str:
-    settings = summary["settings"]
+def _measured(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> ModelSummary:
+    """What a model of a run scores on other data."""
+    from pellucid import registry, runs
+
+    _, place = registry.find_model(folder, name.lower())
+    model = domain.load(place)
+    test = domain.read(data, runs.reading_of(domain, folder, values), model)
+    return ModelSummary(scores=runs.scores(domain.measure(model, test, progress=has_viewer())))
+
+
+def _bounds(records: Mapping[str, RunSummary]) -> list[list[str]]:
+    """The bound of each output for the models of both runs."""
+    columns = [
+        record.trust.bound.get(name, ()) if record.trust else ()
+        for record in records.values()
+        for name in record.models
+    ]
+    outputs = next(iter(records.values())).outputs[:_OUTPUTS]
+    return [
+        [
+            f"bound of {output} (lower is better)",
+            *(number(bounds[k] if k < len(bounds) else None, DIGITS) for bounds in columns),
+        ]
+        for k, output in enumerate(outputs)
+    ]
+
+
+def _settings(domain: AnyDomain, folder: Path, summary: RunSummary) -> dict[str, Any]:
+    """Settings of the models, of the split, and of the way in which files were read, by the names of the options."""
+    from pellucid import runs
+
+    split = {"split": summary.data.split} if summary.data.split else {}
+    values = asdict(runs.reading_of(domain, folder, {}))
+    reading = {_typed_name(option): values[option.name] for option in options_of(domain.Reading) if option.words.kept}
+    return {**summary.settings, **split, **reading}
+
+
+def _typed_name(option: Any) -> str:
+    return str(option.words.names[0].removeprefix("--") if option.words.names else option.name)
+
+
+def _game(summary: RunSummary) -> str:
+    settings = summary.settings
     return "no game" if settings["game"] is None else f"{settings['game']} game, weight {settings['weight']:g}"
-
-
-def _scores(model: Any, data: Path, reading: Reading) -> dict[str, Any]:
-    if hasattr(model, "forecast"):
-        from pellucid.runs import mean_of
-
-        source = reading.read(data, model.channels_)
-        left_out = model.held_out(source, seed=1)
-        return {**model.evaluate(source)._asdict(), "explained_left_out": mean_of(left_out.explained())}
-    from pellucid.molecules import read
-    from pellucid.molecules.run_measures import scores_of
-
-    table = read(data, targets=list(model.targets_), on_error="skip")
-    return scores_of(model.evaluate(table), model, table, model.held_out(table, seed=1))

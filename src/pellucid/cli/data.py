@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from pellucid._files import Published
+    from pellucid.datasets import Published
 
 app = typer.Typer(help="Data sets: what there is, and where it is on this computer.", no_args_is_help=True)
 

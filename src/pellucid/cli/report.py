@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +17,10 @@ def report(
     """Write the report of a finished run as one HTML file."""
     if out is not None and out.suffix.lower() != ".html":
         raise typer.BadParameter(f"must end in .html, not {out.name!r}.", param_hint="--out")
-    from pellucid import runs
+    from pellucid import runs, summaries
+    from pellucid.registry import domain_named
 
-    summary = runs.read_summary(run)
+    summary = summaries.read(run)
     path = out or run / runs.REPORT
-    import_module(f"pellucid.{summary['kind']}.report").write(summary, path)
+    domain_named(summary.kind).write_report(summary, path)
     say(f"written: {path}")

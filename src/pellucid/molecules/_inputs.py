@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules.graphs import Graphs
-from pellucid.molecules.table import Molecules, prepare
+from pellucid.molecules.table import Molecules, counted, prepare
 from pellucid.trust import MOST
+
+Labeled: TypeAlias = "Molecules | tuple[Sequence[str], Any]"
+"""Molecules with measured values: a `Molecules`, or SMILES and y."""
 
 
 def molecules_of(
@@ -44,12 +46,67 @@ def require_targets(molecules: Molecules, targets: tuple[str, ...]) -> None:
         )
 
 
-def some(smiles: Iterable[str] | Molecules, seed: int, most: int = MOST) -> list[str]:
-    """As many molecules as a calibration needs: all, or of very many some at random."""
+def sample_of(smiles: Iterable[str] | Molecules, seed: int, most: int = MOST) -> list[str]:
+    """As many molecules as a calibration needs: all, or of very many a sample at random."""
     texts = list(smiles.smiles if isinstance(smiles, Molecules) else smiles)
     if len(texts) <= most:
         return texts
     return [texts[i] for i in np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])]
+
+
+def split_off(count: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of so many molecules are learned from, and which are held out: at least one of them, unless the share is 0.
+
+    Examples
+    --------
+    >>> learned, held_out = split_off(5, 0.4, seed=0)
+    >>> len(learned), len(held_out), sorted([*learned.tolist(), *held_out.tolist()])
+    (3, 2, [0, 1, 2, 3, 4])
+    """
+    held = max(round(share * count), 1) if share else 0
+    if held >= count:
+        raise InputError(
+            "There must be molecules left to learn from",
+            got=f"{counted(count, 'molecule')}, of which {held} would be held out",
+            cure=f"give more, or pass {Parameter('validation', 0)}",
+            parameter="validation",
+        )
+    order = np.random.default_rng(seed).permutation(count)
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def require_share(validation: Any, *, otherwise: str = "") -> float:
+    """The share of the molecules to hold out; `otherwise` says what else is allowed."""
+    if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
+        raise InputError(
+            f"{Parameter('validation')} must be a share in [0, 1){otherwise}",
+            got=f"{validation if isinstance(validation, int | float) else type(validation).__name__}",
+            cure="try 0.1",
+            parameter="validation",
+        )
+    return validation
+
+
+def held_out_from(
+    molecules: Molecules, validation: float | Labeled, seed: int, on_error: Literal["raise", "skip"]
+) -> tuple[Molecules, Molecules | None]:
+    """What is learned from, and what is held out: a share of the molecules, or others."""
+    if not isinstance(validation, Molecules | tuple):
+        share = require_share(validation, otherwise=", a tuple (smiles, y), or Molecules")
+        if not share:
+            return molecules, None
+        learned, held_out = split_off(len(molecules), share, seed)
+        return molecules.select(learned), molecules.select(held_out)
+    others = molecules_of(*validation, molecules.targets, on_error) if isinstance(validation, tuple) else validation
+    require_targets(others, molecules.targets)
+    if not len(others):
+        raise InputError(
+            f"{Parameter('validation')} must have molecules",
+            got="none",
+            cure="0 trains all epochs on everything",
+            parameter="validation",
+        )
+    return molecules, others
 
 
 def whole_delta(value: Any) -> int:
@@ -62,7 +119,7 @@ def whole_delta(value: Any) -> int:
         ) from None
 
 
-def tried(network: Any, molecules: Molecules) -> nn.Module:
+def checked_network(network: Any, molecules: Molecules) -> nn.Module:
     """A predictor of the user's, tried on two molecules before the work begins."""
     if not isinstance(network, nn.Module):
         raise InputError(
@@ -71,27 +128,17 @@ def tried(network: Any, molecules: Molecules) -> nn.Module:
             cure="pass an instance, such as `Network()`",
             parameter="network",
         )
-    some = molecules.smiles[:2]
+    two = molecules.smiles[:2]
     with torch.no_grad():
-        outputs = network(Graphs(some).batch(list(range(len(some)))))
-    expected = (len(some), len(molecules.targets))
+        outputs = network(Graphs(two).batch(list(range(len(two)))))
+    expected = (len(two), len(molecules.targets))
     if not isinstance(outputs, Tensor) or outputs.shape != expected:
         got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
         raise InputError(
             f"`network` must give one row for each molecule and one column for each target: {expected} for "
-            f"{len(some)} molecules",
+            f"{len(two)} molecules",
             got=f"{got}",
             cure="mind the last layer",
             parameter="network",
         )
     return network
-
-
-def digest_of(learned: Molecules, watched: Molecules | None, pool: Sequence[str]) -> str:
-    """A fingerprint of the data, so that a run is not resumed on others."""
-    digest = hashlib.sha256()
-    for part in (part for part in (learned, watched) if part is not None):
-        digest.update("\n".join(part.smiles).encode())
-        digest.update(np.ascontiguousarray(part.y).data)
-    digest.update("\n".join(pool).encode())
-    return digest.hexdigest()

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pellucid.domains import Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import (
+    Demonstrable,
+    Demonstration,
+    Domain,
+    Explained,
+    Measured,
+    Plan,
+    Shown,
+    Source,
+    Speak,
+    TrainingOptions,
+)
 from pellucid.errors import InputError, Parameter
 from pellucid.options import NoOptions, option
 
@@ -24,6 +35,8 @@ _TABLES = (".csv", ".tsv", ".txt", ".smi")
 _FEWEST = 10
 # Test molecules whose explanations are made, to show the extremes of.
 _EXPLAINED = 300
+# A tree on fewer members has little to say.
+_MEMBERS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +47,11 @@ class MoleculeReading(NoOptions):
         None, "A column of measured values; repeat for several, or separate by commas.", "--targets", "-t",
         default="all columns of numbers", once=True,
     )  # fmt: skip
-    smiles: str | None = option(None, "The column of SMILES.", default="found by its name")
-    names: str | None = option(None, "The column of names.", default="one called id, name, ...")
-    skip_bad_rows: bool = option(False, "Reject rows that cannot be used, and list them in the report.", once=True)
+    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
+    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
+    skip_bad_rows: bool = option(
+        False, "Reject rows that cannot be used, and list them in the report.", once=True, parameter="on_error"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +61,7 @@ class MoleculeSettings(TrainingOptions):
     task: Literal["auto", "classification", "regression"] = option(
         "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
     )
-    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(
+    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
         "symmetric", "Which game is played; none trains DEEP alone."
     )
     margin: float = option(0.1, "The deviation that the uniform game allows everywhere.")
@@ -71,7 +86,7 @@ class MoleculePredicting(NoOptions):
     level: float | None = option(None, "The confidence of the bounds of --trust.", default="0.9")
 
 
-class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
+class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
     """Properties of molecules, explained by small trees of substructures."""
 
     name: ClassVar[str] = "molecules"
@@ -81,6 +96,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
     source: ClassVar[str] = "A table with a column of SMILES."
     item: ClassVar[str] = "molecule"
     counted: ClassVar[str] = "molecules"
+    points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "property_model"
     example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
@@ -154,6 +170,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
             deviation="mean deviation on validation neighborhoods",
             notes=(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs",),
             rejected=tuple(tuple(row) for row in table.rejected),
+            stops_early=settings.patience is not None,
         )
 
     def fit(
@@ -220,7 +237,8 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
         if not lone:
             return []
         cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
-        return [f"{lone} of {len(test)} test molecules have fewer than two similar ones: trees say nothing of them{cure}."]
+        count = f"{lone} of {len(test)} test molecules"
+        return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False
@@ -244,10 +262,6 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
         from pellucid.molecules.property_model import PropertyModel
 
         return PropertyModel.load(folder)
-
-    def outputs(self, model: PropertyModel) -> Sequence[str]:
-        """The targets."""
-        return model.targets_
 
     def predict(
         self,
@@ -294,6 +308,22 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"]):
             explanations = model.explain_many(list(labels), level=level, progress=progress)
         return Explained(dict(zip(labels.values(), explanations, strict=True)), {})
 
+    def demonstration(self, *, smoke: bool) -> Demonstration:
+        """The sodium-channel blockers that come with RDKit."""
+        from pellucid.molecules import nav17
+
+        table = nav17()
+        small = {"width": 16, "depth": 2, "epochs": 2} if smoke else {}
+        return Demonstration(
+            title="Sodium-channel blockers (Nav1.7)",
+            source=Source(table),
+            settings=MoleculeSettings(task="regression", analogs="no", **small),  # type: ignore[arg-type]
+            notes=[f"{table.summary()}; activity is a negative decimal logarithm"],
+            choose=_most_active,
+            about=f"The most active molecule of the report with {_MEMBERS} members or more around it",
+            picture="tree.svg",
+        )
+
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
@@ -327,6 +357,14 @@ def molecules_in(what: str, reading: MoleculeReading, warn: Speak) -> dict[str, 
     for row in table.rejected:
         warn(f"row {row.row} is rejected: {row.reason}.")
     return dict(zip(table.smiles, table.labels(), strict=True))
+
+
+def _most_active(summary: RunSummary) -> str:
+    """The most active molecule whose neighborhood is large enough."""
+    examples = summary.explanations
+    large = [example for example in examples if len(example.explanation["members"]) >= _MEMBERS] or examples
+    best = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0)
+    return str(best.explanation["smiles"])
 
 
 def _require_values(table: Molecules, path: Path) -> None:

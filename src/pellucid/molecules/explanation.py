@@ -15,11 +15,13 @@ from pellucid.builders import from_lists
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.metrics import local_generalized_auc
+from pellucid.molecules import explanation_text
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
-from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, percent, stated, unknown
+from pellucid.numbers import decimals
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, stated
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 # Targets that texts and pictures show where there are more.
 _SHOWN = 3
-# Members in other leaves that the text lists.
-_CHANGES = 5
 
 
 class Member(NamedTuple):
@@ -95,6 +95,12 @@ class MoleculeExplanation(Explanation):
         """(K,) what the tree says of the molecule."""
         return np.asarray(self.witness.nodes["value"][self.path[-1]])
 
+    @cached_property
+    def decimals(self) -> list[int]:
+        """(K,) how many decimals tell the leaves apart in each target."""
+        leaves = self.witness.root.leaves()
+        return [decimals(leaf.value[k] for leaf in leaves) for k in range(len(self.targets))]
+
     def target(self, name: str | int | None) -> list[int]:
         """The places of the target asked for; by default of those that differ most between the leaves."""
         if name is None:
@@ -112,124 +118,24 @@ class MoleculeExplanation(Explanation):
 
     def changes(self) -> list[Change]:
         """For every other leaf its member that is most like the molecule; nearest first."""
-        nodes = self.witness.nodes
         nearest: dict[int, Member] = {}
         for member in self.members:
-            if member.leaf != self.path[-1]:
-                nearest.setdefault(member.leaf, member)
-        parents = {int(nodes[side][i]): i for side in ("left", "right") for i in range(len(nodes["feature"]))
-                   if nodes["feature"][i] >= 0}  # fmt: skip
+            nearest.setdefault(member.leaf, member)
         result = []
-        for leaf, member in nearest.items():
-            node = leaf
-            while parents[node] not in self.path:
-                node = parents[node]
-            split = parents[node]
-            result.append(Change(member, int(nodes["feature"][split]), node == int(nodes["right"][split])))
+        for node in self.witness.root.walk():
+            for branch, gains in zip(node.branches, (False, True), strict=False):
+                if node.index in self.path and branch.index not in self.path:
+                    others = [nearest[leaf.index] for leaf in branch.leaves() if leaf.index in nearest]
+                    result += [Change(member, node.feature, gains) for member in others]
         return sorted(result, key=lambda change: (-change.member.similarity, change.member.smiles))
 
-    # -- text ------------------------------------------------------------------------------------------------------
-
     def text(self, target: str | int | None = None) -> str:
-        """What is known, in words: of one target, or of those that differ most between the leaves."""
-        shown = self.target(target)
-        origins = [member.origin for member in self.members]
-        counts = ", ".join(f"{origins.count(o)} {o}" for o in ("given", "pool", "analog") if o in origins)
-        lines = [f"{self.smiles}", f"  predicted: {self._values(self.prediction, shown)}"]
-        if target is None and len(shown) < len(self.targets):
-            lines[0] += f"   ({len(shown)} of {len(self.targets)} targets, which differ most between the leaves)"
-        if known := self._measured(self.members[0], shown):
-            lines.append(f"  measured:  {known}   (it is among the molecules that were given)")
-        if len(self.members) < FEWEST:
-            return "\n".join([*lines, f"  {self.trust(shown)}"])
-        lines.append(f"  its tree:  {self._values(self.witnessed, shown)}")
-        if not {"given", "pool"} & set(origins):
-            lines.append(
-                "  No molecule that the model was trained on is near: the tree tells what the network does here, not "
-                "what is known."
-            )
-        lines += [
-            f"  {len(self.members)} members in its neighborhood ({counts or 'no others'})",
-            f"  the tree is off by {self._values(self.deviation, shown)} on average"
-            + (f"; orders pairs alike: {self._shares(shown)}" if np.isfinite(self.local_auc[shown]).any() else ""),
-            f"  {self.trust(shown)}",
-        ]
-        if self.divergence is not None:
-            lines.append(f"  KL(tree || network) = {self.divergence:.3g} nats on average, over all outputs")
-        lines += ["", *self._tree(0, "", shown)]
-        changes = self.changes()
-        if changes:
-            lines += ["", "what would change it (the nearest members in other leaves):"]
-            for change in changes[:_CHANGES]:
-                what = f"{'with' if change.gains else 'without'} {self._named(change.split)}"
-                member = change.member
-                known = self._measured(member, shown)
-                lines.append(
-                    f"  {self._values(member.prediction, shown)}  {what}\n      {member.smiles}  ({member.origin}, "
-                    f"similarity {member.similarity:.2f}{f', measured: {known}' if known else ''})"
-                )
-        collided = [s for s in self.substructures.values() if s.others]
-        lines += [f"bit {s.bit} also stands for {', '.join(s.others)} in this neighborhood" for s in collided]
-        return "\n".join(lines)
+        """The explanation in words: of one target, or of those that differ most between the leaves."""
+        return explanation_text.text(self, target)
 
-    def trust(self, shown: Sequence[int] | None = None) -> str:
-        """In one sentence how far the tree can be trusted near the molecule, for the targets at these places."""
-        if len(self.members) < FEWEST:
-            return (
-                f"there are too few similar molecules ({len(self.members) - 1}) for a tree: train with analogs, with a "
-                "pool, or with a lower threshold of similarity"
-            )
-        shown = range(len(self.targets)) if shown is None else shown
-        known = [] if self.bound is None else [k for k in shown if np.isfinite(self.bound[k])]
-        if self.bound is None or not known:
-            return unknown(self.level, self.calibrated)
-        others = [self.targets[k] for k in shown if k not in known]
-        return (
-            f"with {percent(self.level)} confidence the tree is within {self._values(self.bound, known)} of the "
-            f"network at a further molecule of this neighborhood (calibrated on {self.calibrated} held-out "
-            "neighborhoods)" + (f"; not known for {', '.join(others)}" if others else "")
-        )
-
-    def _measured(self, member: Member, shown: Sequence[int]) -> str:
-        """What is known of a member, in words; empty if nothing is."""
-        if member.measured is None:
-            return ""
-        return self._values(member.measured, [k for k in shown if np.isfinite(member.measured[k])])
-
-    def _values(self, values: np.ndarray, shown: Sequence[int]) -> str:
-        return ", ".join(f"{self.targets[k]} = {values[k]:.{self._decimals[k]}f}" for k in shown)
-
-    @cached_property
-    def _decimals(self) -> list[int]:
-        """Of each target's values, enough to tell the leaves apart."""
-        nodes = self.witness.nodes
-        spread = np.ptp(nodes["value"][nodes["feature"] < 0], axis=0)
-        spread = np.where(spread > 0, spread, np.maximum(np.abs(self.prediction), 1e-300))
-        return [int(np.clip(2 - np.floor(np.log10(s)), 0, 6)) for s in spread]
-
-    def _shares(self, shown: Sequence[int]) -> str:
-        return ", ".join(f"{self.targets[k]} {self.local_auc[k]:.0%}" for k in shown if np.isfinite(self.local_auc[k]))
-
-    def _named(self, bit: int) -> str:
-        structure = self.substructures[bit]
-        return structure.smiles + (f" (or others: bit {bit})" if structure.others else "")
-
-    def _tree(self, node: int, indent: str, shown: Sequence[int]) -> list[str]:
-        nodes = self.witness.nodes
-        feature, size = int(nodes["feature"][node]), int(nodes["size"][node])
-        if feature < 0:
-            mark = "   <-- this molecule" if node == self.path[-1] else ""
-            members = "member" if size == 1 else "members"
-            return [f"{indent}{self._values(nodes['value'][node], shown)}  ({size} {members}){mark}"]
-        name, inner = self._named(feature), indent + "    "
-        return [
-            f"{indent}without {name}:",
-            *self._tree(int(nodes["left"][node]), inner, shown),
-            f"{indent}with {name}:",
-            *self._tree(int(nodes["right"][node]), inner, shown),
-        ]
-
-    # -- elsewhere -------------------------------------------------------------------------------------------------
+    def trust(self, targets: Sequence[int] | None = None) -> str:
+        """In one sentence how far the tree can be trusted near the molecule, for the targets at these positions."""
+        return explanation_text.trust(self, targets)
 
     def table(self) -> list[dict[str, Any]]:
         """The neighborhood, one row per member: SMILES, similarity, origin, leaf, and values of predictor and tree."""
@@ -339,7 +245,7 @@ class MoleculeExplanation(Explanation):
             self.witness,
             self.substructures,
             path=self.path,
-            title=self._title(self.target(target)) if title is None else title,
+            title=explanation_text.title(self, self.target(target)) if title is None else title,
             molecule=self.smiles,
             outputs=self.target(target),
         )
@@ -348,17 +254,6 @@ class MoleculeExplanation(Explanation):
         from pellucid.molecules.report import fragment
 
         return str(fragment(self))
-
-    def _title(self, shown: Sequence[int]) -> str:
-        """Prediction, tree, and how far to trust it."""
-        if len(shown) != 1 or len(self.members) < FEWEST:
-            return self._values(self.prediction, shown)
-        (k,) = shown
-        digits = self._decimals[k]
-        title = f"{self._values(self.prediction, shown)}, its tree {self.witnessed[k]:.{digits}f}"
-        if self.bound is None or not np.isfinite(self.bound[k]):
-            return title
-        return f"{title}; nearby within {self.bound[k]:.{digits}f} of each other ({percent(self.level)} confidence)"
 
 
 def _number(values: np.ndarray | None, k: int) -> float | None:

@@ -24,6 +24,7 @@ from pellucid.tables import (
     read_table,
     require_column,
     row_names,
+    smiles_place,
     value_of,
 )
 
@@ -190,10 +191,9 @@ def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
     if given is not None:
         require_column(given, header, source, "`smiles=`")
         return given
-    lowered = {plain(name): name for name in reversed(header)}
-    for name in SMILES_NAMES:
-        if name in lowered:
-            return lowered[name]
+    place = smiles_place(header)
+    if place is not None:
+        return header[place]
     if any(_is_data(cell) for cell in header):
         raise InputError(
             f"{source} must begin with a line of names",

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from pellucid.games import Game, SymmetricGame, UniformGame
-from pellucid.mirror_prox import MirrorProx
+from pellucid.bank import Bank
+from pellucid.games import Game
+from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
+from pellucid.molecules._inputs import checked_network
+from pellucid.molecules.analogs import RGroups
+from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.network import outputs_of
-from pellucid.molecules.play import Banked, Fresh, StepSample, draw, featurized, neighborly
+from pellucid.molecules.play import Fresh, featurized
 from pellucid.molecules.table import Molecules
+from pellucid.molecules.tasks import Task
+from pellucid.named_games import stepper_of
+from pellucid.training import Batches, Fit
+from pellucid.training.fits import History
 
 if TYPE_CHECKING:
     from pellucid.molecules.property_model import PropertyModel
@@ -25,78 +35,138 @@ class ValidationBatch(NamedTuple):
 
 
 @final
-class PropertyFit:
+class PropertyFit(Fit[FittedProperties]):
     """Batches and losses of one run.
 
-    Attributes
+    Parameters
     ----------
-    count : object
-        The points that take their turn as labeled ones in an epoch.
-    play : object
-        How the game is played; None without one.
-    stepper, arrange : object
-        What `training` needs to know beyond the usual.
+    model : PropertyModel
+        Whose settings are used.
+    molecules : Molecules
+        All molecules that were given, those held out included: neighbors may come from them.
+    learned, held_out : Molecules
+        What is learned from, and what is validated on, if anything.
+    pool : tuple of str
+        Unlabeled molecules, where neighbors come from too.
+    groups : RGroups, optional
+        What is exchanged to make analogs; by default what is seen in the molecules learned from.
+    network : Module, optional
+        A predictor of the user's.
+    progress : bool
+        Show progress bars.
     """
 
-    def __init__(self, model: PropertyModel, learned: Molecules, watched: Molecules | None, progress: bool) -> None:
-        self.model, self.task = model, model.task_
-        self.play: Fresh | Banked | None = None
-        self.stepper: Callable[[Any], MirrorProx] | None = None
-        self.arrange: Callable[[torch.Generator], Tensor] | None = None
-        morgan = model.similar.fingerprints
-        texts: tuple[str, ...] = learned.smiles
-        if model.game is not None:
+    def __init__(
+        self,
+        model: PropertyModel,
+        molecules: Molecules,
+        learned: Molecules,
+        held_out: Molecules | None = None,
+        *,
+        pool: tuple[str, ...] = (),
+        groups: RGroups | None = None,
+        network: nn.Module | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.model, self.molecules, self.learned, self.held_out = model, molecules, learned, held_out
+        self.pool = pool
+        Task.of(model.task, molecules.y, molecules.targets)
+        self.task = Task.of(model.task, learned.y, learned.targets, part=" after molecules were held out")
+        if held_out is not None and model.task == "classification":
+            Task.binary(held_out.y, held_out.targets)
+        self.groups = groups or model.similar.groups(learned.smiles, progress=progress)
+        self.own_network = network is not None
+        # As it is before training: what a resumed run must share.
+        self.network_text = None if network is None else repr(network)
+        self.network = (
+            model.new_network(targets=molecules.targets) if network is None else checked_network(network, molecules)
+        )
+        self._prepare(progress)
+
+    def _prepare(self, progress: bool) -> None:
+        """Points, neighborhoods and batches."""
+        model, learned, morgan = self.model, self.learned, self.model.similar.fingerprints
+        game, texts = model.new_game(len(learned)), learned.smiles
+        if game is not None:
             self.around = model.similar.around(
-                learned.smiles, learned.smiles, model.groups_, pool=model.pool_, progress=progress
+                learned.smiles, learned.smiles, self.groups, pool=self.pool, progress=progress
             )
             texts = self.around.points
         self.points = featurized(texts, morgan, progress)
         self.y = torch.full((len(texts), len(learned.targets)), torch.nan)
         self.y[: len(learned)] = self.task.inner(learned.y)
+        self.play = None if game is None else self._new_play(game)
+        self.companion, self.stepper = self.play, stepper_of(game, multiplier_rate=model.multiplier_rate)
+        arrange = self._overlap_order if isinstance(self.play, Fresh) else None
         # Unlabeled points take their turn only where each is evaluated by itself.
-        self.count = len(texts) if model.play == "banked" else len(learned)
-        if model.game is not None:
-            self._start(model.new_game(len(learned)))
-        if watched is not None:
-            self.watched = featurized(watched.smiles, morgan, progress)
-            self.watched_y = self.task.inner(watched.y)
+        count = len(texts) if model.play == "banked" else len(learned)
+        self.batches = Batches(self.take, count, size=model.batch_size, seed=model.seed, arrange=arrange)
+        if self.held_out is not None:
+            self.held_out_points = featurized(self.held_out.smiles, morgan, progress)
+            self.held_out_y = self.task.inner(self.held_out.y)
+            self.validation = Batches(
+                lambda chosen, _: ValidationBatch(chosen), len(self.held_out), size=model.batch_size, seed=None
+            )
 
-    def _start(self, game: Game) -> None:
-        model, hoods = self.model, self.around.hoods
-        if model.play == "banked" and isinstance(game, SymmetricGame):
-            first = self.task.values(outputs_of(model.network_, self.points.graphs))
-            self.play = Banked(game, self.around, self.points, first, refit=model.refit)
-            return
-        self.play = Fresh(game, self.points, self.task.values)
-        self.arrange = lambda generator: neighborly(hoods, generator)
-        if isinstance(game, UniformGame):
-            self.stepper = lambda optimizer: MirrorProx(optimizer, game, multiplier_lr=model.multiplier_rate)
+    def _new_play(self, game: Game) -> Fresh | Bank:
+        if self.model.play == "banked":
+            bank = Bank(game, self.points.fingerprints.dense(), self.around.hoods, refit_every=0)
+            bank.update(self.task.values(outputs_of(self.network, self.points.graphs)))
+            return bank
+        return Fresh(game, self.points, self.task.values)
 
-    def take(self, chosen: Tensor, generator: torch.Generator) -> StepSample | Tensor:
+    def _overlap_order(self, generator: torch.Generator) -> Tensor:
+        return overlap_order(self.around.hoods, generator=generator)
+
+    def take(self, chosen: Tensor, generator: torch.Generator) -> Minibatch | Tensor:
         """A batch to learn from."""
         if not isinstance(self.play, Fresh):
             return chosen
-        return draw(chosen, self.around.hoods, share=self.model.share, members=self.model.members, generator=generator)
+        return sample_minibatch(
+            self.around.hoods, chosen, share=self.model.share, max_members=self.model.members, generator=generator
+        )
 
-    def take_watched(self, chosen: Tensor, _: torch.Generator) -> ValidationBatch:
-        """A batch to validate on."""
-        return ValidationBatch(chosen)
-
-    def loss(self, batch: StepSample | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
+    def loss(self, batch: Minibatch | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation accuracy alone."""
         # Lightning moves what it can to the network's device; indices, losses and witnesses are at home on the CPU.
-        network = self.model.network_
         if isinstance(batch, ValidationBatch):
             index = batch.molecules.cpu()
-            return {"loss": self.task.loss(network(self.watched.graphs.batch(index)).cpu(), self.watched_y[index])}
-        labeled = (batch.labeled if isinstance(batch, StepSample) else batch).cpu()
-        outputs = network(self.points.graphs.batch(labeled)).cpu()
+            outputs = self.network(self.held_out_points.graphs.batch(index)).cpu()
+            return {"loss": self.task.loss(outputs, self.held_out_y[index])}
+        labeled = (batch.centers if isinstance(batch, Minibatch) else batch).cpu()
+        outputs = self.network(self.points.graphs.batch(labeled)).cpu()
         fit = self.task.loss(outputs, self.y[labeled])
-        if isinstance(self.play, Banked):
+        if isinstance(self.play, Bank):
+            if int(self.play.steps) % self.model.refit == 0:
+                self.play.refit()
             penalty = self.play.penalty(self.task.values(outputs), labeled)
-        elif self.play is not None and isinstance(batch, StepSample):
-            here = StepSample(labeled, batch.others.cpu(), batch.playing.cpu(), batch.hoods.to("cpu"))
-            penalty = self.play.penalty(network, outputs, here)
+        elif self.play is not None and isinstance(batch, Minibatch):
+            penalty = self.play.penalty(self.network, outputs, batch.to("cpu"))
         else:
             return {"loss": fit}
         return {"loss": fit + penalty, "fit": fit, "penalty": penalty}
+
+    def identity(self) -> Mapping[str, Any]:
+        """The data, and the user's network."""
+        digest = hashlib.sha256()
+        for part in (part for part in (self.learned, self.held_out) if part is not None):
+            digest.update("\n".join(part.smiles).encode())
+            digest.update(np.ascontiguousarray(part.y).data)
+        digest.update("\n".join(self.pool).encode())
+        return {"data": digest.hexdigest(), "network": self.network_text}
+
+    def result(self, history: History) -> FittedProperties:
+        """The trained network, and where neighbors come from."""
+        return FittedProperties(
+            network=self.network,
+            history=history,
+            targets=self.molecules.targets,
+            task=self.task,
+            own_network=self.own_network,
+            groups=self.groups,
+            smiles=self.molecules.smiles,
+            y=self.molecules.y,
+            rejected=self.molecules.rejected,
+            pool=self.pool,
+            calibration=None,
+        )

@@ -13,8 +13,8 @@ import torch
 from rdkit import rdBase
 
 from pellucid import _checks
+from pellucid.cache import Arrays, Cache, as_bytes, as_texts, remembered
 from pellucid.errors import InputError, Parameter
-from pellucid.molecules._cache import Arrays, Cache, as_bytes, as_texts, remembered
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
@@ -135,7 +135,7 @@ class SimilarityRule:
             "per_kind": self.groups_per_kind,
             "molecules": list(smiles),
         }
-        content = remembered(cache if len(smiles) >= _FEW else "none", "groups", depends, make)
+        content = remembered(cache if len(smiles) >= _FEW else "none", "molecules/groups", depends, make)
         return RGroups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
 
     def around(
@@ -178,7 +178,7 @@ class SimilarityRule:
         def make() -> Arrays:
             return _pack(self._around(list(centers), list(given), list(pool), groups, jobs, progress))
 
-        return _unpack(remembered(cache, "neighborhoods", depends, make), len(centers))
+        return _unpack(remembered(cache, "molecules/neighborhoods", depends, make), len(centers))
 
     def _around(
         self, centers: list[str], given: list[str], pool: list[str], groups: RGroups, jobs: int | None, progress: bool

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid import _checks, storage
 from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError, Parameter
-from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
-from pellucid.molecules._inputs import digest_of, molecules_of, require_targets, some, tried, whole_delta
+from pellucid.games import Game
+from pellucid.models import FittedAttribute, Model
+from pellucid.molecules._inputs import Labeled, held_out_from, molecules_of, require_targets, sample_of, whole_delta
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import Points, featurized
 from pellucid.molecules.scores import PropertyScores, score
-from pellucid.molecules.table import Molecules, Rejection, canonicals, counted
+from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
+from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
 
-GAMES = ("symmetric", "asymmetric", "uniform")
-Labeled: TypeAlias = "Molecules | tuple[Sequence[str], Any]"
-"""Molecules with measured values: a `Molecules`, or SMILES and y."""
-
 
 @final
-@dataclass(kw_only=True, eq=False)
-class PropertyModel:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PropertyModel(Model[FittedProperties]):
     """A graph network that follows, around every molecule, a small decision tree over substructures.
 
     The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
@@ -121,7 +119,7 @@ class PropertyModel:
     """
 
     task: Literal["classification", "regression"] = "classification"
-    game: Literal["symmetric", "asymmetric", "uniform"] | None = "symmetric"
+    game: GameName | None = "symmetric"
     weight: float = 0.2
     margin: float = 0.1
     multiplier_rate: float = 1.0
@@ -136,57 +134,42 @@ class PropertyModel:
     depth: int = 3
     dropout: float = 0.0
     epochs: int = 30
-    batch_size: int = 64
-    learning_rate: float = 1e-3
-    patience: int = 10
-    seed: int = 0
 
-    targets_: tuple[str, ...] = field(init=False, repr=False)
-    smiles_: tuple[str, ...] = field(init=False, repr=False)
-    y_: np.ndarray = field(init=False, repr=False)
-    rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
-    pool_: tuple[str, ...] = field(init=False, repr=False)
-    groups_: RGroups = field(init=False, repr=False)
-    task_: Task = field(init=False, repr=False)
-    network_: nn.Module = field(init=False, repr=False)
-    history_: list[dict[str, float]] = field(init=False, repr=False)
-    calibration_: Calibration | None = field(init=False, repr=False)
+    file: ClassVar[str] = "property_model"
+    record_type = FittedProperties
+
+    targets_ = FittedAttribute[tuple[str, ...]]()
+    smiles_ = FittedAttribute[tuple[str, ...]]()
+    y_ = FittedAttribute[np.ndarray]()
+    rejected_ = FittedAttribute[tuple[Rejection, ...]]()
+    pool_ = FittedAttribute[tuple[str, ...]]()
+    groups_ = FittedAttribute[RGroups]()
+    task_ = FittedAttribute[Task]()
+    network_ = FittedAttribute[nn.Module]()
+    calibration_ = FittedAttribute["Calibration | None"]()
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("task", TASKS),
-            ("game", (None, *GAMES)),
-            ("criterion", ("absolute", "squared")),
-            ("play", ("fresh", "banked")),
-        ):
-            if getattr(self, name) not in allowed:
-                listed = ", ".join("None" if value is None else f'"{value}"' for value in allowed)
-                raise InputError(
-                    f"{Parameter(name, of='PropertyModel')} must be one of {listed}",
-                    got=f"{getattr(self, name)!r}",
-                    parameter=name,
-                )
+        super().__post_init__()
+        self._require_one_of(TASKS, "task")
+        self._require_one_of((*GAMES, None), "game")
+        self._require_one_of(("absolute", "squared"), "criterion")
+        self._require_one_of(("fresh", "banked"), "play")
         if self.play == "banked" and self.game not in (None, "symmetric"):
             raise InputError(
                 "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
-        if not isinstance(self.similar, SimilarityRule):
-            raise InputError(
-                "`similar` of PropertyModel must be a SimilarityRule", got=f"{self.similar!r}", parameter="similar"
-            )
-        for name in ("refit", "width", "depth", "epochs", "batch_size", "patience"):
-            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
-        self.members = _checks.whole(self.members, 3, "members")
-        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
-        for name, low in (("weight", 0), ("margin", 0), ("multiplier_rate", 1e-9), ("learning_rate", 1e-9)):
-            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "PropertyModel"))
-        for name, least, open_end in (("share", 1e-9, False), ("dropout", 0.0, True)):
-            value = _checks.at_least(getattr(self, name), least, name, "PropertyModel")
-            if value > 1 or (open_end and value == 1):
+        self._require_type(SimilarityRule, "similar")
+        self._require_whole(1, "refit", "width", "depth")
+        self._require_whole(3, "members")
+        self._require_number(0, "weight", "margin", "dropout")
+        self._require_number(1e-9, "multiplier_rate", "share")
+        for name in ("share", "dropout"):
+            value = getattr(self, name)
+            if value > 1 or (name == "dropout" and value == 1):
                 raise InputError(
                     f"{Parameter(name, of='PropertyModel')} must be a share", got=f"{value!r}", parameter=name
                 )
-        self.delta = whole_delta(self.delta)
+        self._check(lambda delta, _: whole_delta(delta), "delta")
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -239,98 +222,37 @@ class PropertyModel:
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
-        from pellucid import training
-
         molecules = molecules_of(smiles, y, targets, on_error)
-        learned, watched = self._split(molecules, validation, on_error)
-        # A copy is trained, so that what was learned before survives an interruption.
-        model = replace(self)
-        model.targets_, model.smiles_, model.rejected_ = molecules.targets, molecules.smiles, molecules.rejected
-        model.y_ = molecules.y
-        Task.of(self.task, molecules.y, molecules.targets)
-        model.task_ = Task.of(self.task, learned.y, learned.targets, part=" after molecules were held out")
-        if watched is not None and self.task == "classification":
-            Task.binary(watched.y, watched.targets)
-        known = set(molecules.smiles)
-        model.pool_ = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in known)
-        model.groups_ = groups or self.similar.groups(learned.smiles, progress=progress)
-        model.network_ = model._new_network() if network is None else tried(network, molecules)
-        setting = PropertyFit(model, learned, watched, progress)
-        self.history_ = training.train(
-            model.network_,
-            setting.loss,
-            training.Batches(
-                setting.take, setting.count, size=self.batch_size, seed=self.seed, arrange=setting.arrange
-            ),
-            None
-            if watched is None
-            else training.Batches(setting.take_watched, len(watched), size=self.batch_size, seed=None),
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            patience=self.patience,
-            identity={
-                "data": digest_of(learned, watched, model.pool_),
-                **self.settings(),
-                "network": None if network is None else repr(network),
-            },
-            folder=None if folder is None else Path(folder),
-            resume=resume,
-            progress=progress,
-            device=device,
-            companion=setting.play,
-            stepper=setting.stepper,
+        learned, held_out = held_out_from(molecules, validation, self.seed, on_error)
+        given = set(molecules.smiles)
+        unlabeled = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in given)
+        fit = PropertyFit(
+            self, molecules, learned, held_out, pool=unlabeled, groups=groups, network=network, progress=progress
         )
-        for name in ("targets_", "smiles_", "y_", "rejected_", "pool_", "groups_", "task_", "network_"):
-            setattr(self, name, getattr(model, name))
-        self.calibration_ = None
-        return self if watched is None else self.calibrate(watched.smiles, progress=progress)
+        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
 
-    def _split(
-        self, molecules: Molecules, validation: float | Labeled, on_error: Literal["raise", "skip"]
-    ) -> tuple[Molecules, Molecules | None]:
-        if isinstance(validation, Molecules | tuple):
-            if isinstance(validation, tuple):
-                validation = molecules_of(*validation, molecules.targets, on_error)
-            require_targets(validation, molecules.targets)
-            if not len(validation):
-                raise InputError(
-                    f"{Parameter('validation')} must have molecules",
-                    got="none",
-                    cure="0 trains all epochs on everything",
-                    parameter="validation",
-                )
-            return molecules, validation
-        if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
+    def new_network(self, *, targets: Sequence[str], own_network: bool = False, **_: Any) -> nn.Module:
+        """An untrained graph network for these targets."""
+        if own_network:
             raise InputError(
-                f"{Parameter('validation')} must be a share in [0, 1), a tuple (smiles, y), or Molecules",
-                got=f"{validation if isinstance(validation, int | float) else type(validation).__name__}",
-                cure="try 0.1",
-                parameter="validation",
+                "This model was trained with a network of your own, which is code and was not saved",
+                got="none",
+                cure="pass a module of the same kind as `network=`",
             )
-        if not validation:
-            return molecules, None
-        held = max(round(validation * len(molecules)), 1)
-        if held >= len(molecules):
-            raise InputError(
-                "There must be molecules left to learn from",
-                got=f"{counted(len(molecules), 'molecule')}, of which {held} would be held out",
-                cure=f"give more, or pass {Parameter('validation', 0)}",
-                parameter="validation",
-            )
-        order = np.random.default_rng(self.seed).permutation(len(molecules))
-        return molecules.select(np.sort(order[held:])), molecules.select(np.sort(order[:held]))
-
-    def _new_network(self) -> GraphNetwork:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            return GraphNetwork(len(self.targets_), width=self.width, depth=self.depth, dropout=self.dropout)
+            return GraphNetwork(len(targets), width=self.width, depth=self.depth, dropout=self.dropout)
 
-    def new_game(self, neighborhoods: int) -> Game:
-        deviation = absolute_error if self.criterion == "absolute" else squared_error
-        if self.game == "uniform":
-            return UniformGame(self.family(), margin=self.margin, n_neighborhoods=neighborhoods, deviation=deviation)
-        kind = SymmetricGame if self.game == "symmetric" else AsymmetricGame
-        return kind(self.family(), weight=self.weight, deviation=deviation)
+    def new_game(self, neighborhoods: int) -> Game | None:
+        """The game that is played with so many neighborhoods."""
+        return named_game(
+            self.game,
+            self.family(),
+            weight=self.weight,
+            deviation=absolute_error if self.criterion == "absolute" else squared_error,
+            margin=self.margin,
+            neighborhoods=neighborhoods,
+        )
 
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""
@@ -341,13 +263,12 @@ class PropertyModel:
 
     def predict(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
         """(N, K) probabilities, or values in the units of the data."""
-        _checks.fitted(self)
+        task = self.task_
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return self.task_.natural(self._values(featurized(tuple(texts), self._morgan, False)))
+        return task.natural(self._values(featurized(tuple(texts), self._morgan, False)))
 
     def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
-        _checks.fitted(self)
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return self.similar.around(
             list(dict.fromkeys(texts)),
@@ -369,11 +290,10 @@ class PropertyModel:
         delta : int, optional
             Another size of trees than the one that was trained for.
         """
-        _checks.fitted(self)
         points = featurized(around.points, self._morgan, progress)
         f = self._values(points)
-        found = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
-        return found.named(bit_names(self._morgan.size), self.targets_)
+        witnesses = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
+        return witnesses.named(bit_names(self._morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
         """The prediction of one molecule, and the tree of substructures that the network follows around it.
@@ -391,8 +311,8 @@ class PropertyModel:
                 got=f"{type(smiles).__name__}",
                 cure="use `explain_many` for several",
             )
-        (found,) = self.explain_many([smiles], delta=delta, level=level)
-        return found
+        (explanation,) = self.explain_many([smiles], delta=delta, level=level)
+        return explanation
 
     def explain_many(
         self,
@@ -404,25 +324,21 @@ class PropertyModel:
     ) -> list[MoleculeExplanation]:
         """The explanations of several molecules, of each different one once; see `explain`."""
         around = self.surroundings(smiles, progress=progress)
-        found = self.witnesses(around, delta=delta, progress=progress)
+        trees = self.witnesses(around, delta=delta, progress=progress)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         measured = dict(zip(self.smiles_, self.y_, strict=True))
         return [
-            explain(found, around, self.task_, self._morgan, calibration, level=level, which=i, measured=measured)
+            explain(trees, around, self.task_, self._morgan, calibration, level=level, which=i, measured=measured)
             for i in range(len(around))
         ]
 
-    def calibrate(self, smiles: Iterable[str] | Molecules, *, progress: bool = False) -> PropertyModel:
-        """Learn from molecules that were not learned from how far trees can be trusted; see `pellucid.calibrate`.
-
-        `fit` does so by itself with the molecules that it holds out.
-        """
-        self.calibration_ = Calibration.of(self.held_out(smiles, progress=progress))
-        return self
+    def calibrated(self, data: Iterable[str] | Molecules, *, progress: bool = False) -> FittedProperties:
+        """The record, with a calibration on these molecules."""
+        return replace(self.fitted_, calibration=Calibration.of(self.held_out(data, progress=progress)))
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
         """What trees say of a member of each neighborhood that they were not fitted to; of many, of a thousand."""
-        around = self.surroundings(some(smiles, seed), progress=progress)
+        around = self.surroundings(sample_of(smiles, seed), progress=progress)
         points = featurized(around.points, self._morgan, progress)
         return held_out(self._values(points), points.fingerprints.dense(), around.hoods, self.family(), seed=seed)
 
@@ -438,7 +354,6 @@ class PropertyModel:
         delta : int, optional
             Another size of trees than the one that was trained for.
         """
-        _checks.fitted(self)
         molecules = molecules_of(smiles, y, self.targets_, "raise")
         require_targets(molecules, self.targets_)
         around = self.surroundings(molecules.smiles, progress=progress)
@@ -453,24 +368,10 @@ class PropertyModel:
 
     # -- on disk -------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model as a folder of plain files: `property_model.json` and `network.safetensors`."""
-        _checks.fitted(self)
-        content = {
-            "settings": self.settings(),
-            "targets": list(self.targets_),
-            **self.task_.to_dict(),
-            "own_network": not isinstance(self.network_, GraphNetwork),
-            "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
-            "largest_group": self.groups_.largest,
-            "smiles": list(self.smiles_),
-            "y": [[None if np.isnan(value) else float(value) for value in row] for row in self.y_],
-            "rejected": [list(row) for row in self.rejected_],
-            "pool": list(self.pool_),
-            "history": self.history_,
-            "calibration": None if self.calibration_ is None else self.calibration_.to_dict(),
-        }
-        storage.save(Path(folder), "property_model", content, {"network": self.network_.state_dict()})
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> PropertyModel:
+        """The untrained model whose `settings` gave these."""
+        return cls(**{**settings, "similar": SimilarityRule.from_dict(settings["similar"])})
 
     @classmethod
     def load(cls, folder: str | Path, *, network: nn.Module | None = None) -> PropertyModel:
@@ -478,37 +379,10 @@ class PropertyModel:
 
         Parameters
         ----------
+        folder : str or Path
+            What `save` wrote.
         network : Module, optional
             If the model was trained with a predictor of your own, a module of the same kind; it gets the saved
             weights.
         """
-        content, weights = storage.load(Path(folder), "property_model", ("network",))
-        with storage.as_saved(Path(folder)):
-            model = cls(**content["settings"] | {"similar": SimilarityRule.from_dict(content["settings"]["similar"])})
-            model.targets_ = tuple(str(name) for name in content["targets"])
-            shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
-            model.task_ = Task(kind=model.task, shift=shift, scale=scale)
-            model.groups_ = RGroups.from_lists(content["groups"], int(content["largest_group"]))
-            model.smiles_, model.pool_ = tuple(content["smiles"]), tuple(content["pool"])
-            empty = [[None] * len(model.targets_)] * len(model.smiles_)  # models saved by earlier versions
-            model.y_ = np.array(content.get("y", empty), dtype=np.float64).reshape(len(model.smiles_), -1)
-            model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
-            model.history_ = content["history"]
-            own = bool(content["own_network"])
-            known = content.get("calibration")  # models saved by earlier versions have none
-            model.calibration_ = None if known is None else Calibration.from_dict(known)
-        if own and network is None:
-            raise InputError(
-                "This model was trained with a network of your own, which is code and was not saved",
-                got="none",
-                cure="pass a module of the same kind as `network=`",
-            )
-        with storage.as_saved(Path(folder)):
-            model.network_ = model._new_network() if network is None else network
-            model.network_.load_state_dict(weights["network"])
-        model.network_.eval()
-        return model
-
-    def settings(self) -> dict[str, Any]:
-        """What was given when the model was made, ready for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
+        return cls._load(Path(folder), network)

@@ -10,9 +10,11 @@ import numpy as np
 
 from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
-from pellucid.report.numbers import decimals, fixed, number
-from pellucid.report.page import render, require_kind, write_page
+from pellucid.numbers import decimals, listed
+from pellucid.report.numbers import fixed, number
+from pellucid.report.page import render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
+from pellucid.summaries import Example, RunSummary
 from pellucid.trust import FEWEST, unknown
 
 if TYPE_CHECKING:
@@ -26,60 +28,53 @@ _TARGETS = 12
 _OTHERS = 3
 
 
-def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+def write(summary: RunSummary, path: str | Path) -> Path:
     """Write the report of a run as one HTML file.
 
     Parameters
     ----------
-    summary : mapping of str to object
-        What `pellucid train molecules` wrote to summary.json.
+    summary : RunSummary
+        What the run measured.
     path : str or Path
-        Of the HTML file.
+        The HTML file.
     """
-    require_kind(summary, "molecules")
-    return _write(summary, path)
-
-
-def write_explanations(
-    explanations: Sequence[MoleculeExplanation], path: str | Path, *, title: str = "Explanations"
-) -> Path:
-    """Write several explanations as one HTML file: the gallery alone.
-
-    Parameters
-    ----------
-    explanations : sequence of MoleculeExplanation
-        Of one model.
-    path : str or Path
-        Of the HTML file.
-    title : str
-        Of the page.
-    """
-    items = [{"explanation": e.to_dict(), "place": f"molecule {i + 1}"} for i, e in enumerate(explanations)]
-    targets = list(explanations[0].targets) if explanations else []
-    return _write({"kind": "molecules", "title": title, "targets": targets, "explanations": items}, path)
-
-
-def _write(summary: Mapping[str, Any], path: str | Path) -> Path:
     pictures = Pictures()
-    contents = ranked(summary)
-    explanations = [MoleculeExplanation.from_dict(dict(item["explanation"])) for item in contents]
-    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.get("targets") or []))]
+    examples = ranked(summary)
+    explanations = [MoleculeExplanation.from_dict(example.explanation) for example in examples]
+    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.outputs))]
     items = [
-        _item(item, explanation, i, places, pictures)
-        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+        _item(example, explanation, i, places, pictures)
+        for i, (example, explanation) in enumerate(zip(examples, explanations, strict=True))
     ]
     return write_page(
         path,
         "molecules.html",
         **common(summary),
-        targets=list(summary.get("targets") or []),
+        targets=summary.outputs,
         items=items,
-        share=share(summary, "test molecule" if summary.get("deviations") else "explained molecule"),
+        share=share(summary, "test molecule" if summary.deviations else "explained molecule"),
         # Summaries begin with the most trustworthy.
         least=[item for item in items[::-1] if item["rank"] == "least"],
         most=[item for item in items if item["rank"] == "most"],
         sheet=pictures.sheet(),
     )
+
+
+def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: str | Path, *, title: str) -> Path:
+    """Write several explanations as one HTML file: the gallery alone.
+
+    Parameters
+    ----------
+    explanations : mapping of str to MoleculeExplanation
+        Explanations of one model, by what the molecules are called.
+    path : str or Path
+        The HTML file.
+    title : str
+        Title of the page.
+    """
+    examples = tuple(Example(explanation=e.to_dict(), place=label) for label, e in explanations.items())
+    outputs = next(iter(explanations.values())).targets if explanations else ()
+    return write(RunSummary(kind="molecules", title=title, outputs=outputs, explanations=examples), path)
 
 
 def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str | None = None) -> Path:
@@ -113,18 +108,18 @@ def fragment(explanation: MoleculeExplanation) -> Markup:
 
 
 def _item(
-    item: Mapping[str, Any], explanation: MoleculeExplanation, place: int, places: Sequence[int], pictures: Pictures
+    example: Example, explanation: MoleculeExplanation, index: int, places: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
-    bare = not item.get("measured")
-    measured = item.get("measured") or [None] * len(explanation.targets)
+    bare = not example.measured
+    measured = example.measured or [None] * len(explanation.targets)
     view = _view(explanation, pictures, measured)
     known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
     bounds = explanation.bound
     return {
-        "rank": item.get("rank", "others"),
-        "place": item.get("place") or f"molecule {place + 1}",
-        "key": f"x{place}",
+        "rank": example.rank,
+        "place": example.place or f"molecule {index + 1}",
+        "key": f"x{index}",
         "view": view,
         # For every target the number to sort by and the text to show.
         "sort": {
@@ -145,27 +140,15 @@ def _view(
     if measured is None and own is not None:  # the molecule is among those that were learned from
         measured = [float(value) if np.isfinite(value) else None for value in own]
     shown = explanation.target(None)
-    places = [decimals(explanation.witness.nodes["value"][:, k]) for k in range(len(explanation.targets))]
-    bound = explanation.bound
+    places = explanation.decimals
+    bound, root = explanation.bound, explanation.witness.root
 
     def values(numbers: Any, which: Sequence[int] = shown) -> list[tuple[str, str]]:
         return [(explanation.targets[k], fixed(float(numbers[k]), places[k])) for k in which]
 
-    def node(i: int) -> dict[str, Any]:
-        nodes = explanation.witness.nodes
-        bit, on = int(nodes["feature"][i]), i in explanation.path
-        if bit < 0:
-            return {"leaf": True, "on": on, "size": int(nodes["size"][i]), "values": values(nodes["value"][i])}
-        split = explanation.substructures[bit]
-        branches = [node(int(nodes[side][i])) for side in ("left", "right")]
-        return {
-            "leaf": False,
-            "on": on,
-            "picture": pictures.substructure(split),
-            "name": split.smiles,
-            "others": _others(split.others),
-            "branches": list(zip(("without", "with"), branches, strict=True)),
-        }
+    def split(bit: int) -> dict[str, Any]:
+        structure = explanation.substructures[bit]
+        return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
 
     def known(member: Member) -> str:
         """What was measured, to follow its similarity."""
@@ -210,7 +193,11 @@ def _view(
         "trust": _trust(explanation, shown),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
-        "tree": node(0),
+        # The template walks the nodes: pictures of the splits by feature, values of the leaves by node.
+        "tree": root,
+        "path": explanation.path,
+        "splits": {node.feature: split(node.feature) for node in root.walk() if not node.is_leaf},
+        "leaves": {leaf.index: values(leaf.value) for leaf in root.leaves()},
         "changes": [change(c) for c in explanation.changes()[:_CHANGES]],
         "neighbors": [
             {
@@ -253,9 +240,3 @@ def _trust(explanation: MoleculeExplanation, shown: Sequence[int]) -> str:
 
 def _bound(value: float) -> str:
     return number(value, 2) if np.isfinite(value) else "not known"
-
-
-def _others(texts: Sequence[str]) -> str:
-    """Other substructures of the same bit."""
-    more = f" and {len(texts) - _OTHERS} more" if len(texts) > _OTHERS else ""
-    return ", ".join(texts[:_OTHERS]) + more

@@ -13,6 +13,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
+from pellucid.numbers import counted
 from pellucid.tables import LARGEST, value_of
 
 # Rows that an error message lists.
@@ -260,11 +261,6 @@ def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -
     if len(found) < least:
         raise InputError(f"{Parameter(name)} must name at least one molecule", got="none", parameter=name)
     return found
-
-
-def counted(count: int, one: str, several: str | None = None) -> str:
-    """1 row, 2 rows."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -78,12 +79,12 @@ class Task:
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean over what was measured of cross-entropy, or of squared error in standard deviations."""
-        known = ~y.isnan()
-        if not known.any():
+        measured = ~y.isnan()
+        if not measured.any():
             return outputs.sum() * 0.0
         if self.kind == "classification":
-            return functional.binary_cross_entropy_with_logits(outputs[known], y[known])
-        return functional.mse_loss(outputs[known], y[known])
+            return functional.binary_cross_entropy_with_logits(outputs[measured], y[measured])
+        return functional.mse_loss(outputs[measured], y[measured])
 
     def loss_of_values(self, values: Tensor, y: Tensor) -> float:
         """The loss of what `values` gave."""
@@ -100,5 +101,11 @@ class Task:
         return np.asarray(np.asarray(values, dtype=np.float64) * self.scale + self.shift)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, ready for JSON."""
+        """Plain lists, ready for JSON; the kind is a setting of the model."""
         return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Task:
+        """What `to_dict` gave, with its kind."""
+        shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
+        return cls(kind=content["kind"], shift=shift, scale=scale)

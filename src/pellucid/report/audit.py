@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.numbers import counted, decimals
 from pellucid.report.charts import histogram
-from pellucid.report.numbers import NOTHING, counted, decimals, fixed, number, percent
+from pellucid.report.numbers import NOTHING, fixed, number, percent
 from pellucid.report.page import render, write_page
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _viewer(
     """What a card tells of a neighborhood, given by its place."""
     witnesses, hoods = audit.witnesses, audit.witnesses.hoods
     bound, relative, outputs = audit.bound(level), audit.relative(), _outputs(audit)
-    squares = (witnesses.f[hoods.members].double() - witnesses.at_members().double()).square()
-    rmse = (hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy()
+    rmse = audit.rmse_by_output
     predicted = witnesses.f[hoods.centers].double().cpu().numpy()
     said = witnesses.at_centers().double().cpu().numpy()
     # Prediction and witness with the digits that tell them apart from others.
@@ -141,12 +141,12 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
         "outputs": outputs,
         "histogram": histogram({"distance": relative.tolist()}, "mean distance, in standard deviations"),
         "tiles": [
-            {"name": "Variance explained", "value": percent(found["explained"]), "note": "at the members fitted to"}
+            {"name": "Variance explained", "value": percent(found["explained"], 0), "note": "at the members fitted to"}
             if left_out is None
             else {
                 "name": "Held-out variance explained",
-                "value": percent(left_out),
-                "note": f"at members not fitted to; {percent(found['explained'])} at those fitted to",
+                "value": percent(left_out, 0),
+                "note": f"at members not fitted to; {percent(found['explained'], 0)} at those fitted to",
             },
             {
                 "name": "Distance, median",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid.report.frame import Frame
 from pellucid.report.numbers import number
+from pellucid.summaries import TradeOff
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -102,38 +103,37 @@ def _median(frame: Frame, look: str, value: float, row: int, left: bool) -> Mark
     )  # fmt: skip
 
 
-def trade_off(content: Mapping[str, Any]) -> Markup:
+def trade_off(costs: TradeOff) -> Markup:
     """Loss against deviation with a point for each weight, the band of losses that were tolerated, and the choice.
 
     Parameters
     ----------
-    content : mapping of str to object
-        "trials" with their "weight" (None is DEEP), "loss" and "deviation"; "tolerance"; the "chosen" weight.
+    costs : TradeOff
+        The weights that were tried.
     """
     from markupsafe import Markup
 
-    trials = [t for t in content["trials"] if np.isfinite([t["loss"], t["deviation"]]).all()]
+    trials = [trial for trial in costs.trials if np.isfinite([trial.loss, trial.deviation]).all()]
     if not trials:
         return Markup("")
-    trials.sort(key=lambda t: -1.0 if t["weight"] is None else t["weight"])
-    deep = next((t["loss"] for t in trials if t["weight"] is None), None)
-    limit = None if deep is None else deep * (1 + content["tolerance"])
-    losses = [t["loss"] for t in trials] + ([] if limit is None else [limit])
-    frame = Frame(x=_around([t["deviation"] for t in trials], from_zero=True), y=_around(losses), height=270)
+    trials.sort(key=lambda trial: -1.0 if trial.weight is None else trial.weight)
+    limit = costs.limit if np.isfinite(costs.limit) else None
+    losses = [trial.loss for trial in trials] + ([] if limit is None else [limit])
+    frame = Frame(x=_around([trial.deviation for trial in trials], from_zero=True), y=_around(losses), height=270)
     parts = []
     if limit is not None:
         top, left, right = frame.down(limit), frame.across(frame.x[0]), frame.across(frame.x[1])
         band = Markup('<rect class="band" x="{}" y="{}" width="{:.1f}" height="{:.1f}"/>')
         parts.append(band.format(left, top, right - left, frame.bottom - top))
     parts.append(frame.axes("deviation", "loss"))
-    places = [(frame.across(t["deviation"]), frame.down(t["loss"])) for t in trials]
+    places = [(frame.across(trial.deviation), frame.down(trial.loss)) for trial in trials]
     line = " ".join(f"{x},{y}" for x, y in places)
     parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
-    names = ["DEEP" if t["weight"] is None else f"weight {t['weight']:g}" for t in trials]
-    looks = ["deep" if t["weight"] is None else "game" for t in trials]
-    chosen = [t["weight"] is not None and t["weight"] == content.get("chosen") for t in trials]
+    names = ["DEEP" if trial.weight is None else f"weight {trial.weight:g}" for trial in trials]
+    looks = ["deep" if trial.weight is None else "game" for trial in trials]
+    chosen = [trial.weight is not None and trial.weight == costs.chosen for trial in trials]
     for (x, y), trial, name, look, ring in zip(places, trials, names, looks, chosen, strict=True):
-        about = f"{name}: loss {number(trial['loss'], 4)}, deviation {number(trial['deviation'])}"
+        about = f"{name}: loss {number(trial.loss, 4)}, deviation {number(trial.deviation)}"
         if ring:
             parts.append(Markup('<circle class="chosen {}" cx="{}" cy="{}" r="9"/>').format(look, x, y))
         point = Markup('<circle class="point {}" cx="{}" cy="{}" r="4.5"><title>{}</title></circle>')

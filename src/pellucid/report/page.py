@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -55,17 +54,6 @@ def embed(data: Any) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704
-
-
-def require_kind(summary: Mapping[str, Any], kind: str) -> None:
-    """Refuse what is not the summary of a run of this kind."""
-    if not isinstance(summary, Mapping) or summary.get("kind") != kind:
-        got = summary.get("kind") if isinstance(summary, Mapping) else type(summary).__name__
-        raise InputError(
-            f"A report of {kind} needs the summary of a run of kind {kind!r}",
-            got=f"{got!r}",
-            cure=f"read the summary.json that `pellucid train {kind}` wrote",
-        )
 
 
 @cache

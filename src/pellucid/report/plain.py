@@ -1,4 +1,4 @@
-"""The report of a run of any domain: numbers and charts, and its explanations as text."""
+"""Pages of any domain: the numbers and charts of a run, and explanations as text."""
 
 from __future__ import annotations
 
@@ -7,25 +7,40 @@ from pathlib import Path
 
 from pellucid.report.page import write_page
 from pellucid.report.sections import common, ranked, share
-from pellucid.summaries import RunSummary
+from pellucid.summaries import Example, RunSummary
 
 
-def write(summary: RunSummary, path: Path, *, item: str, texts: Mapping[int, str] | None = None) -> None:
-    """Write a report.
+def write_run(summary: RunSummary, path: Path, *, item: str) -> None:
+    """Write the report of a run.
 
     Parameters
     ----------
     summary : RunSummary
-        What the run found.
+        What the run measured; the "text" of its explanations is shown.
     path : Path
         The HTML file.
     item : str
         What is explained, one of them.
-    texts : mapping of int to str, optional
-        The text of each explanation; by default its "text".
     """
+    # Summaries begin with the most trustworthy, pages with the least.
     items = [
-        {"place": shown.place, "rank": shown.rank, "text": str(shown.explanation.get("text", ""))}
-        for shown in ranked(summary)[::-1]
+        {"place": example.place, "rank": example.rank, "text": str(example.explanation.get("text", ""))}
+        for example in ranked(summary)[::-1]
     ]
     write_page(path, "plain.html", **common(summary), items=items, share=share(summary, f"explained {item}"))
+
+
+def write_texts(texts: Mapping[str, str], path: Path, *, title: str) -> None:
+    """Write explanations alone.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        The text of each explanation, by what was explained.
+    path : Path
+        The HTML file.
+    title : str
+        Title of the page.
+    """
+    examples = tuple(Example(explanation={"text": text}, place=label) for label, text in texts.items())
+    write_run(RunSummary(kind="explanations", title=title, explanations=examples[::-1]), path, item="item")

@@ -1,146 +1,153 @@
-"""What every run tells, whatever it was trained on: numbers of a summary, ready for the page."""
+"""What every run tells, whatever it was trained on: a summary, ready for the page."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from pellucid.report.charts import histogram, trade_off
 from pellucid.report.numbers import NOTHING, change, counted, number, percent
+from pellucid.summaries import Example, RunSummary
 
 # Of fewer explanations none is called the least or the most trustworthy.
 _FEW = 8
 
 
-def common(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of the template `run.html`; sections without data are empty."""
-    data = summary.get("data") or {}
-    deviations = {name: values for name, values in (summary.get("deviations") or {}).items() if values}
-    costs = summary.get("trade_off")
+def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[str, Any]:
+    """Values of the template `run.html`; sections without data are empty.
+
+    Parameters
+    ----------
+    summary : RunSummary
+        What the run measured.
+    calibrated_on : str
+        What the bounds were calibrated on, one of them.
+    """
+    deviations = {name: values for name, values in summary.deviations.items() if values}
+    costs = summary.trade_off
     return {
-        "title": summary.get("title") or data.get("source") or "Pellucid",
-        "kind": summary.get("kind", "run"),
-        "made": summary.get("made"),
-        "version": summary.get("pellucid"),
-        "description": data.get("description"),
-        "models": list(summary.get("models") or {}),
-        "baseline": summary.get("baseline"),
+        "title": summary.title or summary.data.source or "Pellucid",
+        "kind": summary.kind,
+        "made": summary.made,
+        "version": summary.pellucid,
+        "description": summary.data.description,
+        "models": list(summary.models),
+        "baseline": summary.baseline,
         "tiles": tiles(summary),
-        "verdict": list(summary.get("verdict") or []),
+        "verdict": summary.verdict,
         "scores": scores(summary),
-        "training": training(summary),
+        "training": summary.models,
         "deviations": deviations,
         "histogram": histogram(deviations) if deviations else None,
-        "unit": summary.get("deviation_unit"),
+        "unit": summary.deviation_unit,
         "costs": costs,
-        "afforded": _afforded(costs) if costs else None,
         "trade_off": trade_off(costs) if costs else None,
         "trust": trust(summary),
-        "data": data,
-        "settings": settings(summary.get("settings") or {}),
-        "seed": None if "seed" in (summary.get("settings") or {}) else summary.get("seed"),
-        "versions": summary.get("versions") or {},
+        "calibrated_on": calibrated_on,
+        "data": summary.data if summary.data.source else None,
+        "settings": settings(summary.settings),
+        "seed": None if "seed" in summary.settings else summary.seed,
+        "versions": summary.versions,
     }
 
 
-def scores(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+def scores(summary: RunSummary) -> list[dict[str, Any]]:
     """A row for each measure: the value of every model, which of them is better, and the change from DEEP to GAME.
 
     The baseline, where there is one, has a column of its own, and may be the best of all.
     """
-    models = summary.get("models") or {}
-    baseline = summary.get("baseline") or {}
+    baseline = summary.baseline.scores if summary.baseline else {}
     rows = []
-    for measure in summary.get("measures") or []:
-        values = {name: (model.get("scores") or {}).get(measure["key"]) for name, model in models.items()}
-        known: dict[str | None, float] = {name: v for name, v in values.items() if _is_known(v)}
-        if not known:
+    for measure in summary.measures:
+        values = {name: model.scores.get(measure.key) for name, model in summary.models.items()}
+        finite: dict[str | None, float] = {name: value for name, value in values.items() if _is_finite(value)}
+        if not finite:
             continue
-        simple = (baseline.get("scores") or {}).get(measure["key"])
-        if _is_known(simple):
-            known[None] = simple  # the baseline
-        best = (min if measure.get("better") == "lower" else max)(known.values())
+        simple = baseline.get(measure.key)
+        if _is_finite(simple):
+            finite[None] = simple  # the baseline
+        best = (min if measure.better == "lower" else max)(finite.values())
         # Where they tie, as far as the digits show, none is better.
-        winners = [name for name, v in known.items() if v == best] if len(set(map(number, known.values()))) > 1 else []
+        differ = len(set(map(number, finite.values()))) > 1
         rows.append(
             {
-                "title": _begin(measure.get("title") or measure["key"]),
-                "about": measure.get("about"),
-                "better": measure.get("better"),
+                "title": _begin(measure.title),
+                "about": measure.about,
+                "better": measure.better,
                 "values": values,
                 "baseline": simple,
-                "winners": winners,
+                "winners": [name for name, value in finite.items() if value == best] if differ else [],
                 "change": change(values.get("DEEP"), values.get("GAME")) if len(values) > 1 else None,
             }
         )
     return rows
 
 
-def training(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each model: epochs, time, weight."""
-    return [
-        {"name": name, **{key: model.get(key) for key in ("weight", "epochs", "seconds")}}
-        for name, model in (summary.get("models") or {}).items()
-    ]
-
-
-def tiles(summary: Mapping[str, Any]) -> list[dict[str, str]]:
+def tiles(summary: RunSummary) -> list[dict[str, str]]:
     """The few numbers that matter most, first."""
-    result = []
-    last = list(summary.get("models") or {})[-1:]
+    result: list[dict[str, str]] = []
+    main = summary.main
+    if main is None:
+        return result
     rows = scores(summary)
     # Accuracy comes first; beside it, what witnesses explain where they were not fitted, or how far they are apart.
     honest = [row for row in rows[1:] if "held-out" in row["title"].lower()]
     apart = honest + [row for row in rows[1:] if "deviation" in row["title"].lower()] + rows[1:]
     for row in rows[:1] + apart[:1]:
         values = row["values"]
-        if last and values.get(last[0]) is not None:
+        if values.get(main) is not None:
             note = _beside(row["change"], number(values["DEEP"])) if row["change"] else "DEEP"
-            result.append({"name": row["title"], "value": number(values[last[0]]), "note": note})
-    content = summary.get("trust") or {}
-    bounds = (content.get("bound") or {}).get(last[0], []) if last else []
-    known = [k for k, bound in enumerate(bounds) if bound is not None]
-    if known:
+            result.append({"name": row["title"], "value": number(values[main]), "note": note})
+    bounds = summary.trust.bound.get(main, ()) if summary.trust else ()
+    calibrated = [k for k, bound in enumerate(bounds) if bound is not None]
+    if summary.trust and calibrated:
         # Outputs have units of their own: one of them is told, never a mean.
-        name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[known[0]]}"
+        first = calibrated[0]
+        name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[first]}"
         others = "; the others below" if len(bounds) > 1 else ""
-        note = f"witness to network, with {percent(content['level'])} confidence{others}"
-        result.append({"name": name, "value": number(bounds[known[0]]), "note": note})
+        note = f"witness to network, with {percent(summary.trust.level)} confidence{others}"
+        result.append({"name": name, "value": number(bounds[first]), "note": note})
     return result
 
 
-def ranked(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+def ranked(summary: RunSummary) -> list[Example]:
     """The explanations of a summary, which begins with the most trustworthy; of few, none is named least or most."""
-    items = [dict(item) for item in summary.get("explanations") or []]
-    return items if len(items) >= _FEW else [item | {"rank": "others"} for item in items]
+    examples = list(summary.explanations)
+    return examples if len(examples) >= _FEW else [replace(example, rank="others") for example in examples]
 
 
-def share(summary: Mapping[str, Any], noun: str) -> str:
+def share(summary: RunSummary, noun: str) -> str:
     """How many of the test points were explained, in words: "12 of 82 forecasts, chosen evenly by deviation"."""
-    shown = len(summary.get("explanations") or [])
-    total = max((len(values) for values in (summary.get("deviations") or {}).values()), default=0)
-    return f"{shown} of {counted(total, noun)}, chosen evenly by deviation" if shown < total else counted(shown, noun)
+    explained = len(summary.explanations)
+    total = max((len(values) for values in summary.deviations.values()), default=0)
+    if explained < total:
+        return f"{explained} of {counted(total, noun)}, chosen evenly by deviation"
+    return counted(explained, noun)
 
 
-def trust(summary: Mapping[str, Any]) -> dict[str, Any] | None:
+def trust(summary: RunSummary) -> dict[str, Any] | None:
     """Bounds and the coverage that they reached, for each output and model."""
-    content = summary.get("trust")
-    if not content or not content.get("bound"):
+    content = summary.trust
+    if content is None or not content.bound:
         return None
-    models = list(content["bound"])
-    count = max(len(values) for values in content["bound"].values())
+    models = list(content.bound)
+    count = max(len(values) for values in content.bound.values())
     rows = [
         {
             "name": name,
-            "cells": [
-                (_item(content["bound"].get(model), k), _item((content.get("coverage") or {}).get(model), k))
-                for model in models
-            ],
+            "cells": [(_item(content.bound.get(model), k), _item(content.coverage.get(model), k)) for model in models],
         }
         for k, name in enumerate(_names(summary, count))
     ]
-    return {**content, "models": models, "rows": rows}
+    return {
+        "level": content.level,
+        "calibrated": content.calibrated,
+        "tested": content.tested,
+        "models": models,
+        "rows": rows,
+    }
 
 
 def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -205,27 +212,19 @@ def _beside(change: str, deep: str) -> str:
     return f"DEEP {deep}" if change == NOTHING else f"as DEEP's {deep}"
 
 
-def _afforded(costs: Mapping[str, Any]) -> bool:
-    """Whether the loss of the chosen model is within the tolerance."""
-    losses = {trial["weight"]: trial["loss"] for trial in costs["trials"]}
-    deep, chosen = losses.get(None), losses.get(costs.get("chosen"))
-    return deep is None or chosen is None or chosen <= deep * (1 + costs["tolerance"])
-
-
 def _begin(text: str) -> str:
     """With a capital letter."""
     return text[:1].upper() + text[1:]
 
 
-def _is_known(value: float | None) -> TypeGuard[float]:
+def _is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _names(summary: Mapping[str, Any], count: int) -> list[str]:
-    """Of the outputs."""
-    outputs = summary.get("targets") or summary.get("channels") or []
-    return [outputs[k] if k < len(outputs) else f"output {k + 1}" for k in range(count)]
+def _names(summary: RunSummary, count: int) -> list[str]:
+    """The names of the outputs."""
+    return [summary.outputs[k] if k < len(summary.outputs) else f"output {k + 1}" for k in range(count)]
 
 
-def _item(values: Sequence[Any] | None, place: int) -> Any:
-    return values[place] if values is not None and place < len(values) else None
+def _item(values: Sequence[Any] | None, index: int) -> Any:
+    return values[index] if values is not None and index < len(values) else None

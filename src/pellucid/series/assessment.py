@@ -74,11 +74,11 @@ def assess(
     >>> assess(model, rig[5:], healthy=25, level=0.95, sequences=10)
     Condition(35 recordings of bearing 1, bearing 2; 0 alarms)
     """
-    _checks.fitted(model)
+    usual = model.order_  # an untrained model is refused before the work begins
     length = model.context + model.horizon
     sequences = _checks.whole(sequences, 1, "sequences")
     every = None if every is None else _checks.whole(every, length, "every")
-    order = model._witnessing.order if order is None else _checks.whole(order, 1, "order", length - 1)
+    order = usual if order is None else _checks.whole(order, 1, "order", length - 1)
     level, persistence = check_level(level), check_persistence(persistence)
     places = check_healthy(healthy)
     tally = Tally(length if every is None else every, every)
@@ -102,8 +102,13 @@ def assess(
     sources, others = sources_of(data, pattern), sources_of(healthy, pattern) if places is None else []
     names, parts = measured(sources)
     if len(names) < 2:
-        cure = "cut it into pieces of so many rows with `every=`" if every is None else "choose a smaller `every`"
-        raise InputError("There must be several recordings to follow a machine over time", got="1", cure=f"{cure}")
+        pieces = f"cut it into pieces of so many rows with {Parameter('every'):=}"
+        raise InputError(
+            "There must be several recordings to follow a machine over time",
+            got="1",
+            cure=pieces if every is None else f"choose a smaller {Parameter('every')}",
+            parameter="every",
+        )
     inside = np.zeros(len(names), dtype=bool)
     if places is None:
         _, sound = measured(others)
@@ -112,7 +117,7 @@ def assess(
         if not inside.any():
             raise InputError(
                 "There must be healthy recordings to compare with",
-                got=f"none of the {len(names)} by {healthy!r}",
+                got=f"none of the {len(names)} by {_written(healthy)}",
                 cure=f"name others with {Parameter('healthy'):=}",
                 parameter="healthy",
             )
@@ -155,6 +160,13 @@ def check_healthy(healthy: Any) -> Any:
             )
         return lambda count: slice(max(1, round(healthy * count)))
     return None
+
+
+def _written(healthy: Any) -> str:
+    """As people write it, a slice as in Python's brackets."""
+    if not isinstance(healthy, slice):
+        return repr(healthy)
+    return ":".join("" if end is None else str(end) for end in (healthy.start, healthy.stop))
 
 
 def _row(part: Measured, law: np.ndarray) -> np.ndarray:

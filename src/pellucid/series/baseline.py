@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from pellucid.series.forecaster import Forecaster
 from pellucid.series.linear_law import LinearLaw, Moments
 from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
+from pellucid.summaries import BaselineSummary
 
 # Errors within this share of each other are level, as are those that differ by less than so many standard errors.
 _AS_GOOD, _CLEAR = 0.005, 2.0
@@ -52,20 +53,20 @@ class Baseline(NamedTuple):
             law, more = moments.law(context, 1e-3), ""
         return cls(law, scaling, f"one linear law of the {law.reach} for everything, fitted by least squares{more}")
 
-    def measured(self, test: Recordings, context: int, horizon: int) -> dict[str, Any]:
-        """What it does on test sequences, over which it is rolled out as forecasts are; ready for a summary."""
+    def measured(self, test: Recordings, context: int, horizon: int) -> BaselineSummary:
+        """What it does on test sequences, over which it is rolled out as forecasts are."""
         z = self._sequences(test, context + horizon)
         errors = self.law.errors(z, horizon)
         missed = (self.law.forecast(z[:, :context], horizon) - z[:, context:]) * self.scaling.scale
-        return {
-            "title": "linear",
-            "about": self.about,
-            "scores": {
+        return BaselineSummary(
+            title="linear",
+            about=self.about,
+            scores={
                 "relative_error": errors.rolled_out,
                 "relative_error_one_step": errors.one_step,
                 "error": float(np.sqrt(np.square(missed).mean())),
             },
-        }
+        )
 
     def sequence_errors(self, data: Recordings, context: int, horizon: int) -> np.ndarray:
         """(S, 2) mean squared errors of each sequence, standardized: over the horizon, and one step ahead."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pellucid._files import cache_folder, find_data
-from pellucid.datasets import BEARING, BEARING_FOLDER, BEARING_PACKED
+from pellucid import cache
+from pellucid.datasets import BEARING, BEARING_FOLDER, BEARING_PACKED, find_data
 from pellucid.errors import InputError
 from pellucid.series.files import read
 from pellucid.series.recordings import Recordings
@@ -30,7 +30,7 @@ def load_bearing() -> Recordings:
     path = find_data(BEARING_PACKED) or find_data(BEARING_FOLDER)
     if path is None:
         raise InputError(
-            f"The bearing data must be in $PELLUCID_DATA or in {cache_folder()}, as {BEARING_FOLDER} or "
+            f"The bearing data must be in $PELLUCID_DATA or in {cache.cache_folder()}, as {BEARING_FOLDER} or "
             f"{BEARING_PACKED}",
             got="neither",
             cure=(
@@ -87,9 +87,7 @@ def _require_published(thousandths: np.ndarray, path: Path) -> None:
 
 
 def _pack(thousandths: np.ndarray, names: np.ndarray) -> Path:
-    packed = cache_folder() / BEARING_PACKED
-    packed.parent.mkdir(parents=True, exist_ok=True)
-    draft = packed.with_name(f"draft-{packed.name}")
-    np.savez_compressed(draft, x=thousandths, names=names)
-    draft.replace(packed)
+    packed = cache.cache_folder() / BEARING_PACKED
+    with cache.new_file(packed) as draft:
+        np.savez_compressed(draft, x=thousandths, names=names)
     return packed

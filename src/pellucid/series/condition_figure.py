@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.numbers import percent
 from pellucid.report.numbers import MINUS
 from pellucid.series.figures import _plain
 from pellucid.series.indicators import INDICATORS
-from pellucid.trust import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.report.numbers import counted, number, percent
+from pellucid.numbers import counted
+from pellucid.report.numbers import number, percent
 from pellucid.report.page import embed, write_page
 from pellucid.report.timelines import EVEN, timeline
 from pellucid.series import condition_text as words
@@ -56,7 +57,7 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
         rule=_rule(condition),
         healthy=[line[:1].upper() + line[1:] for line in words.false_alarms(condition).splitlines()],
         even=f"{EVEN:g}",
-        level=percent(condition.level, 0 if round(100 * condition.level, 6) % 1 == 0 else 1),
+        level=percent(condition.level),
         inside=len(places) > 0,
         more=len(condition.channels) - len(shown),
         count=len(condition),

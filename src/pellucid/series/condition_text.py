@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.errors import Parameter
+from pellucid.numbers import percent
 from pellucid.series.alarms import highest_level
 from pellucid.series.indicators import INDICATORS
-from pellucid.trust import percent
+from pellucid.text_tables import aligned
 
 # So many times as many false alarms as promised are no chance.
 _DRIFT = 3.0
@@ -56,7 +58,7 @@ def notes(condition: Condition) -> list[str]:
     if count < _FEW:
         few.append(
             f"{healthy(count)} hardly enough to tell their standard deviation, so that distances in healthy sd mean "
-            f"little; name {_FEW} or more with `healthy=`"
+            f"little; name {_FEW} or more with {Parameter('healthy'):=}"
         )
     return [*few, *condition.notes]
 
@@ -77,7 +79,7 @@ def unknown(condition: Condition) -> str:
     enough = math.floor(1000 * highest_level(count)) / 1000
     return (
         f"Alarm levels of {percent(condition.level)} are not known: {healthy(count)} enough for "
-        f"{percent(enough)}; name more of them with `healthy=`, or lower `level`."
+        f"{percent(enough)}; name more of them with {Parameter('healthy'):=}, or lower {Parameter('level')}."
     )
 
 
@@ -85,15 +87,12 @@ def table(condition: Condition) -> str:
     """The number of the recording at which each indicator of each channel raised its first alarm."""
     if not known(condition):
         return ""
-    rows = [["first alarm", *INDICATORS]]
+    rows = []
     for c, channel in enumerate(condition.channels):
         own = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
         there = np.isfinite(condition.limits.center[:, c])
         rows.append([channel, *(cell(own.get(name)) if there[m] else "" for m, name in enumerate(INDICATORS))])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-             for row in rows]  # fmt: skip
-    lines.insert(1, "-" * len(lines[0]))
+    lines = aligned(["first alarm", *INDICATORS], rows).splitlines()
     if any(alarm.lasts is None or alarm.lasts > alarm.first for alarm in condition.alarms):
         lines.append("A~B comes and goes from A on and lasts from B on; A~ does not last")
     return "\n".join(line.rstrip() for line in lines)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import counted
 from pellucid.series.tables import Table
 
 Fill = Literal["linear", "previous", "split"]
@@ -187,8 +188,6 @@ class Cutter:
 
     def notes(self) -> list[str]:
         """What was done, in sentences."""
-        from pellucid.report.numbers import counted
-
         result = []
         if self.anew:
             times = "once" if self.anew == 1 else f"{self.anew} times"

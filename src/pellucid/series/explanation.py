@@ -13,10 +13,11 @@ import torch
 
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
-from pellucid.runs import NEAR_ZERO
+from pellucid.numbers import percent
 from pellucid.series.laws import NOTHING, spectral_radius
 from pellucid.series.overall import RecordingLaw
-from pellucid.trust import LEVEL, percent, typical, unknown
+from pellucid.trust import LEVEL, typical, unknown
+from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
@@ -126,24 +127,19 @@ class ForecastExplanation(Explanation):
         members = [other for other in steps if abs(other - place) <= self.radius]
         return LinearWitness(
             center=place,
-            place=f"step {place + 1}{self._unstable(place)}",
+            place=f"step {place + 1}{unstable(float(self.spectral_radius[place]))}",
             size=len(members),
             rmse=float(self.fit[place]),
-            digits=self._digits,
+            digits=self.digits,
             feature_names=lag_names(self.channels, order=self.order),
             output_names=[f"{name}[t+1]" for name in self.channels],
             coefficients=torch.from_numpy(self.parameters[place, 1:]),
             intercept=torch.from_numpy(self.parameters[place, 0]),
         )
 
-    def _unstable(self, place: int) -> str:
-        """A word of warning beside the law of a step, if it needs one."""
-        radius = float(self.spectral_radius[place])
-        return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
-
     @property
-    def _digits(self) -> int:
-        """Digits that a law must be printed with: offsets cancel against the means of the channels."""
+    def digits(self) -> int:
+        """The significant digits that a law must be printed with: offsets cancel against the means of the channels."""
         if self.shift is None or self.scale is None:
             return 4
         return 4 + int(np.ceil(np.log10(max(1.0, float(np.abs(self.shift / self.scale).max())))))
@@ -341,3 +337,8 @@ class ForecastExplanation(Explanation):
         from pellucid.series.report import fragment
 
         return str(fragment(self))
+
+
+def unstable(radius: float) -> str:
+    """A word of warning beside a law with this spectral radius; empty if it is stable."""
+    return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.numbers import percent
 from pellucid.series.explanation import ForecastExplanation
-from pellucid.trust import percent, typical
+from pellucid.trust import typical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.series.gathering import gather, treatment
-from pellucid.series.recordings import Recordings, columns_of, default_names, names_of, refuse_twice, tables_of
-from pellucid.series.stamps import is_stamp
-from pellucid.series.tables import Table, from_arrow, is_number
+from pellucid.series.recordings import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice, tables_of
+from pellucid.series.tables import Table, from_arrow
+from pellucid.tables import read_columns
 
 _TABLES = (".parquet", ".pq")
 _ARRAYS = (".npz", ".npy")
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-")
 
 
 def read(
@@ -112,8 +109,8 @@ def _read_file(file: Path, header: bool | None, decimal: str) -> list[Table]:
         return _read_arrays(file)
     if file.suffix in _TABLES:
         return [from_arrow(_read_parquet(file), file.name, first_row=1)]
-    table, first_row, named = _read_text(file, header, decimal)
-    return [from_arrow(table, file.name, first_row=first_row, named=named)]
+    columns = read_columns(file, header=header, decimal=decimal, unnamed=UNNAMED)
+    return [from_arrow(columns.table, file.name, first_row=columns.first_row, named=columns.named)]
 
 
 def _read_parquet(file: Path) -> Any:
@@ -123,139 +120,6 @@ def _read_parquet(file: Path) -> Any:
         return parquet.read_table(file)
     except ArrowException as error:
         raise InputError(f"{file.name} must be a Parquet file", got=f"one that cannot be read: {error}") from None
-
-
-def _read_text(file: Path, header: bool | None, decimal: str) -> tuple[Any, int, bool]:
-    """A table of a text file, the line of its first row, and whether there was a line of names."""
-    from pyarrow import ArrowException, BufferReader, string
-    from pyarrow import csv as arrow
-
-    head = _head(file, decimal)
-    names = _names(head, file.name, header, decimal)
-    body = head.text.split("\n", 1)[1] if names and "\n" in head.text else "" if names else head.text
-    if not body:
-        raise InputError(f"{file.name} must have rows of numbers", got="a line of names only", cure="add the rows")
-    if head.separator == " ":
-        body = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", body))
-
-    def parse(types: dict[str, Any]) -> Any:
-        return arrow.read_csv(
-            BufferReader(body.encode()),
-            arrow.ReadOptions(column_names=names or default_names(len(head.cells)), use_threads=False),
-            arrow.ParseOptions(delimiter="\t" if head.separator == " " else head.separator, ignore_empty_lines=False),
-            arrow.ConvertOptions(
-                decimal_point=decimal, strings_can_be_null=True, null_values=_null_values(), column_types=types
-            ),
-        )
-
-    try:
-        table = parse({})
-        if "0x" in body or "0X" in body:  # Arrow takes 0x10 for 16
-            texts = parse(dict.fromkeys(table.column_names, string()))
-            table = parse({name: string() for name in texts.column_names if _hexadecimal(texts.column(name))})
-    except ArrowException as error:
-        ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        got = f"a file that cannot be read: {error}"
-        if ragged:
-            row, expected, cells = map(int, ragged.groups())
-            got = f"{cells} instead of {expected} in row {row + head.line + bool(names) - 1}; mend that row"
-        raise InputError(f"{file.name} must have the same number of cells in every row", got=f"{got}") from None
-    return table, head.line + bool(names), bool(names)
-
-
-class _Head(NamedTuple):
-    """How a text file begins."""
-
-    text: str
-    """All of it, with plain line ends and without blank lines around."""
-    line: int
-    """The number of its first line."""
-    separator: str
-    cells: list[str]
-    """Of the first line."""
-
-
-def _head(file: Path, decimal: str) -> _Head:
-    raw = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in raw[:1024]:
-        raise InputError(
-            f"{file.name} must be a table of numbers", got="binary data", cure="export it as text or Parquet"
-        )
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")  # whatever stands in the names: numbers are the same in both
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    blank = re.match(r"(?:[ \t]*\n)*", text)
-    lead = blank.end() if blank else 0
-    line = 1 + text[:lead].count("\n")
-    text = re.sub(r"(?:\n[ \t]*)+\Z", "", text[lead:])
-    if not text.strip():
-        raise InputError(f"{file.name} must be a table of numbers", got="an empty file", cure="leave it out")
-    first, *rest = text.split("\n", 2)
-    second = rest[0] if rest else first
-    for separator in ("\t", ";", ",", " "):
-        if separator == decimal:
-            continue
-        cells, others = _split(first, separator), _split(second, separator)
-        # A header of numpy's has a sign of its own before the names.
-        if len(others) > 1 and len(cells) in (len(others), len(others) + (cells[0] == "#")):
-            break
-    else:
-        separator = next((sign for sign in ("\t", ";", ",") if sign in first and sign != decimal), "\t")
-        cells = _split(first, separator)
-    if cells[0] == "#" and len(cells) > 1:
-        cells = cells[1:]
-    cells[0] = cells[0].removeprefix("#").strip()
-    return _Head(text, line, separator, cells)
-
-
-def _split(line: str, separator: str) -> list[str]:
-    line = re.sub(r"[ \t]+", " ", line.strip()) if separator == " " else line
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True), [""])]
-
-
-def _names(head: _Head, source: str, header: bool | None, decimal: str) -> list[str] | None:
-    """The names of the first line; None if it holds numbers."""
-    if header is False:
-        return None
-    kinds = [
-        "missing" if c.lower() in _MISSING else "number" if is_number(c, decimal) or is_stamp(c) else "name"
-        for c in head.cells
-    ]
-    if header is None and "name" not in kinds:
-        count = len(head.cells)
-        if count > 1 and head.cells == [str(i) for i in range(count)]:
-            raise InputError(
-                f"The first line of {source} must be either names or numbers",
-                got=f"{', '.join(head.cells)}, which may be both",
-                cure=f"read the file with {Parameter('header', True)} or {Parameter('header', False)}",
-                parameter="header",
-            )
-        return None
-    if header is None and "number" in kinds:
-        raise InputError(
-            f"The first line of {source} must be either names or numbers",
-            got=f"both, {', '.join(head.cells[:6])}",
-            cure=f"read the file with {Parameter('header', True)} or {Parameter('header', False)}",
-            parameter="header",
-        )
-    if "" in head.cells:
-        raise InputError(
-            f"Every column of {source} must have a name",
-            got=f"none for column {head.cells.index('') + 1}",
-            cure="name it, or leave it out when the file is written (pandas: `index=False`)",
-        )
-    return head.cells
-
-
-def _null_values() -> list[str]:
-    return sorted({form for name in _MISSING for form in (name, name.upper(), name.capitalize())} | {"NaN", "#N/A"})
-
-
-def _hexadecimal(column: Any) -> bool:
-    """Whether a column of texts has a hexadecimal number in it."""
-    return any(re.fullmatch(r"\s*[+-]?0[xX][0-9a-fA-F]+\s*", cell) for cell in column.to_pylist() if cell)
 
 
 def _read_arrays(file: Path) -> list[Table]:

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid import _checks, storage
+from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.games import AsymmetricGame, SymmetricGame
-from pellucid.series import choosing
-from pellucid.series.choosing import Laws
+from pellucid.models import FittedAttribute, Model
+from pellucid.series.explain_forecast import explain_forecast
 from pellucid.series.explanation import ForecastExplanation
-from pellucid.series.linear_law import LinearLaw
+from pellucid.series.fitted import Choices, FittedForecaster
+from pellucid.series.fitting import BATCH, ForecastFit, Preparation
+from pellucid.series.inputs import context_of, future_of
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
-from pellucid.series.recordings import Recordings, array_of, names_of, recordings, recordings_with_warnings
+from pellucid.series.recordings import Recordings, names_of, recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, measure
 from pellucid.series.witnessing import Witnessing
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, stated, unknown
-
-GAMES = {"symmetric": SymmetricGame, "asymmetric": AsymmetricGame}
-# Sequences that pass through the network at once where nothing is learned.
-_BATCH = 512
-# Settings that are chosen where they are not given.
-_CHOICES = ("order", "radius", "ridge", "linear")
+from pellucid.trust import LEVEL, Calibration, HeldOut
 
 
 class Forecast(NamedTuple):
@@ -44,8 +38,8 @@ class Forecast(NamedTuple):
 
 
 @final
-@dataclass(kw_only=True, eq=False)
-class Forecaster:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forecaster(Model[FittedForecaster]):
     """A neural forecaster that follows, along every forecast, a local autoregressive law.
 
     The predictor (see `Network`) gives x_{i+1} a Gaussian distribution after x_1..x_i. Its mean mu is
@@ -143,48 +137,39 @@ class Forecaster:
     batch_size: int = 128
     learning_rate: float = 3e-3
     patience: int = 5
-    seed: int = 0
 
-    channels_: tuple[str, ...] = field(init=False, repr=False)
-    network_: Network = field(init=False, repr=False)
-    scaling_: Scaling = field(init=False, repr=False)
-    order_: int = field(init=False, repr=False)
-    radius_: int = field(init=False, repr=False)
-    ridge_: float = field(init=False, repr=False)
-    linear_: int = field(init=False, repr=False)
-    history_: list[dict[str, float]] = field(init=False, repr=False)
-    kept_: int = field(init=False, repr=False)
-    calibrations_: dict[str, Calibration] = field(init=False, repr=False)
+    file: ClassVar[str] = "forecaster"
+    record_type = FittedForecaster
+
+    channels_ = FittedAttribute[tuple[str, ...]]()
+    network_ = FittedAttribute[Network]()
+    scaling_ = FittedAttribute[Scaling]()
+    order_ = FittedAttribute[int]("choices.order")
+    radius_ = FittedAttribute[int]("choices.radius")
+    ridge_ = FittedAttribute[float]("choices.ridge")
+    linear_ = FittedAttribute[int]("choices.linear")
+    kept_ = FittedAttribute[int]()
+    calibrations_ = FittedAttribute[dict[str, Calibration]]()
 
     def __post_init__(self) -> None:
-        if self.game not in (None, *GAMES):
-            raise InputError(
-                f'{Parameter("game", of="Forecaster")} must be "symmetric", "asymmetric" or None',
-                got=f"{self.game!r}",
-                cure="to play another game, train `series.Network` in a loop of your own",
-                parameter="game",
-            )
+        super().__post_init__()
+        self._require_one_of(
+            ("symmetric", "asymmetric", None),
+            "game",
+            cure="to play another game, train `series.Network` in a loop of your own",
+        )
         if not isinstance(self.scale, bool):
             raise InputError(
                 f"{Parameter('scale', of='Forecaster')} must be True or False", got=f"{self.scale!r}", parameter="scale"
             )
-        if isinstance(self.channels, int | np.integer):
-            self.channels = _checks.whole(self.channels, 1, "channels")
-        elif self.channels is not None:
-            self.channels = tuple(names_of(self.channels))
-        if self.stride is not None:
-            self.stride = _checks.whole(self.stride, 1, "stride")
-        self.horizon = _checks.whole(self.horizon, 2, "horizon")
-        for name in ("width", "kernel", "epochs", "batch_size", "patience"):
-            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
-        for name, least in (("order", 1), ("radius", 1), ("linear", 0)):
-            if getattr(self, name) is not None:
-                setattr(self, name, _checks.whole(getattr(self, name), least, name))
-        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
-        self.context = _checks.whole(self.context, max(self.order or 1, self.linear or 1), "context")
-        for name, low in (("weight", 0), ("ridge", 0), ("learning_rate", 1e-9)):
-            if name != "ridge" or self.ridge is not None:
-                setattr(self, name, _checks.at_least(getattr(self, name), low, name, "Forecaster"))
+        self._check(_checked_channels, "channels")
+        self._require_whole(1, "context", "width", "kernel")
+        self._require_whole(2, "horizon")
+        self._require_whole(1, "order", "radius", "stride", optional=True)
+        self._require_whole(0, "linear", optional=True)
+        self._require_number(0, "weight")
+        self._require_number(0, "ridge", optional=True)
+        self._require_whole(max(self.order or 1, self.linear or 1), "context")
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -217,73 +202,28 @@ class Forecaster:
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
-        from pellucid import training
-
-        length, stride = self.context + self.horizon, self.stride or self.horizon
         source = recordings_with_warnings(data, self.channels)
         source.require_variation()
-        learned, watched = source, None
+        learned, held_out = self._split(source, validation)
+        fit = ForecastFit(self, learned, held_out)
+        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
+
+    def _split(self, source: Recordings, validation: Any) -> tuple[Recordings, Recordings | None]:
+        """What is learned from, and what is held out."""
         if not isinstance(validation, int | float):
-            watched = recordings(validation, source.channels)
-        elif not 0 <= validation < 1:
+            return source, recordings(validation, source.channels)
+        if not 0 <= validation < 1:
             raise InputError(
                 f"{Parameter('validation')} must be a share in [0, 1), or data",
                 got=f"{validation!r}",
                 cure="try 0.05",
                 parameter="validation",
             )
-        elif validation:
-            learned, watched = source.hold_out(validation, length, seed=self.seed)
-            learned.require_variation()
-        # A copy is trained, so that what was learned before survives an interruption.
-        model = replace(self)
-        model.channels_ = source.channels
-        rows = np.concatenate(learned.values)
-        model.scaling_ = Scaling.of(rows)
-        z = model.scaling_.standardize(rows)
-        firsts = torch.tensor(_places(learned, length, stride))
-        law, _ = model._settle(learned, z)
-        model.network_ = model._new_network(law)
-        held = None if watched is None else model.scaling_.standardize(watched.sequences(length))
-        beginning = None if held is None or law is None else model._beginning(held)
-        watching = None
-        if held is not None:
-            watching = training.Batches(lambda chosen, _: held[chosen], len(held), size=_BATCH, seed=None)
-        batches = training.Batches(
-            lambda chosen, _: z[firsts[chosen][:, None] + torch.arange(length)],
-            len(firsts),
-            size=self.batch_size,
-            seed=self.seed,
-        )
-        history = training.train(
-            model.network_,
-            model._loss,
-            batches,
-            watching,
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            patience=self.patience,
-            identity={
-                "data": _digest(z, held),
-                **self.settings(),
-                "scaling": model.scaling_.to_dict(),
-                "chosen": model._choices(),
-            },
-            folder=None if folder is None else Path(folder),
-            resume=resume,
-            progress=progress,
-            device=device,
-        )
-        losses = [record["validation_loss"] for record in history if "validation_loss" in record]
-        model.kept_ = 1 + int(np.argmin(losses)) if losses else len(history)
-        if beginning is not None and not min(losses) < beginning:  # nothing was learned beyond the law
-            model.network_, model.kept_ = model._new_network(law).eval(), 0
-        self.channels_, self.scaling_, self.network_ = model.channels_, model.scaling_, model.network_
-        for name in _CHOICES:
-            setattr(self, f"{name}_", getattr(model, f"{name}_"))
-        self.history_, self.kept_ = history, model.kept_
-        self.calibrations_ = {}
-        return self if watched is None else self.calibrate(watched)
+        if not validation:
+            return source, None
+        learned, held_out = source.hold_out(validation, self.context + self.horizon, seed=self.seed)
+        learned.require_variation()
+        return learned, held_out
 
     def settled(self, data: Any) -> tuple[Forecaster, list[str]]:
         """The same forecaster with order, radius, ridge and linear path decided as `fit` would decide on these data.
@@ -295,73 +235,35 @@ class Forecaster:
         """
         source = recordings(data, self.channels)
         source.require_variation()
-        model = replace(self)
-        rows = np.concatenate(source.values)
-        model.scaling_ = Scaling.of(rows)
-        law, laws = model._settle(source, model.scaling_.standardize(rows))
+        prepared = Preparation.of(self, source)
         chosen = [name for name in ("order", "radius", "ridge") if getattr(self, name) is None]
-        sentences = [laws.described(self.horizon, len(source.channels), chosen)] if chosen else []
-        if law is not None:
+        sentences = [prepared.laws.described(self.horizon, len(source.channels), chosen)] if chosen else []
+        if prepared.law is not None:
             how = "chosen by cross-validation" if self.linear is None else "as you say"
-            sentences.append(f"network: begins as one linear law of the {law.reach} ({how})")
-        return replace(self, **model._choices()), sentences
+            sentences.append(f"network: begins as one linear law of the {prepared.law.reach} ({how})")
+        return replace(self, **prepared.choices._asdict()), sentences
 
-    def _settle(self, learned: Recordings, z: Tensor) -> tuple[LinearLaw | None, Laws]:
-        """Choose what was left open on the data that are learned from, z (T, c) if standardized."""
-        ends = np.cumsum([len(table) for table in learned.values])[:-1]
-        unit = 1.0 if self.scale else float(np.square(self.scaling_.scale).mean())
-        law, laws = choosing.settle(
-            np.split(z.numpy(), ends),
-            self.context,
-            self.horizon,
-            order=self.order,
-            radius=self.radius,
-            ridge=None if self.ridge is None else self.ridge / unit,
-            linear=self.linear,
-        )
-        self.order_, self.radius_ = laws.order, laws.radius
-        self.ridge_ = laws.ridge * unit if self.ridge is None else self.ridge
-        self.linear_ = 0 if law is None else law.lags
-        return law, laws
-
-    def _choices(self) -> dict[str, Any]:
-        """What was given or chosen, by the names of the settings."""
-        return {name: getattr(self, f"{name}_") for name in _CHOICES}
-
-    @torch.no_grad()
-    def _beginning(self, held: Tensor) -> float:
-        """The loss of the network as it is on validation sequences."""
-        losses = [len(part) * float(self._loss(part)["loss"]) for part in held.split(_BATCH)]
-        return sum(losses) / len(held)
-
-    def _new_network(self, law: LinearLaw | None = None) -> Network:
+    def new_network(self, *, channels: Sequence[str], choices: Choices, **_: Any) -> Network:
+        """An untrained network for these channels."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            network = Network(len(self.channels_), width=self.width, kernel=self.kernel, lags=self.linear_)
-        if law is not None:
-            network.start_at(*(torch.from_numpy(part) for part in (law.weights, law.offset, law.covariance)))
-        return network
+            return Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
 
-    def _loss(self, batch: Tensor) -> Mapping[str, Tensor]:
-        """The terms of a batch's loss: (B, context + horizon, c) standardized -> scalars."""
-        gaussian, _ = self.network_(batch[:, :-1], last=self.horizon)
-        likelihood = gaussian.negative_log_likelihood(batch[:, self.context :]).mean()
-        if self.game is None:
-            return {"loss": likelihood}
-        game = GAMES[self.game](self._witnessing.family, weight=self.weight)
-        outcome = game(*self._witnessing.points(gaussian.mean, batch[:, :-1]))
-        return {"loss": likelihood + outcome.penalty, "nll": likelihood, "penalty": outcome.penalty}
-
-    @property
-    def _witnessing(self) -> Witnessing:
+    def witnessing_with(self, scaling: Scaling, choices: Choices) -> Witnessing:
+        """Witnesses along the horizon, before there is a fit."""
         return Witnessing(
-            scaling=self.scaling_,
+            scaling=scaling,
             scale=self.scale,
             horizon=self.horizon,
-            order=self.order_,
-            radius=self.radius_,
-            ridge=self.ridge_,
+            order=choices.order,
+            radius=choices.radius,
+            ridge=choices.ridge,
         )
+
+    @property
+    def witnessing(self) -> Witnessing:
+        """How witnesses follow the trained network along the horizon."""
+        return self.witnessing_with(self.fitted_.scaling, self.fitted_.choices)
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -375,7 +277,7 @@ class Forecaster:
             (t, c), or (B, t, c) for several, with t >= the forecaster's context, of which the last values are used; or
             a file or a table with the channels' columns.
         """
-        values = self._context(context)
+        values = context_of(context, self.channels_, self.context)
         several = values.ndim == 3
         parts = [
             self.scaling_.moments(self.network_.generate(z, self.horizon))
@@ -402,80 +304,31 @@ class Forecaster:
         level : float
             The confidence of the bound.
         """
-        values = self._context(context)
+        values = context_of(context, self.channels_, self.context)
         if values.ndim == 3:
             raise InputError("One context is explained at a time", got=f"{len(values)}", cure="explain each in a loop")
-        actual = None
-        if future is not None:
-            actual = self._numbers(future, "future")
-            if actual.shape != (self.horizon, len(self.channels_)):
-                raise InputError(
-                    f"`future` must have the shape (horizon, channels) = {(self.horizon, len(self.channels_))}",
-                    got=f"{actual.shape}",
-                    cure="pass what came right after the context",
-                    parameter="future",
-                )
-        forced = forced and actual is not None
-        seen = np.concatenate([values, actual]) if forced and actual is not None else values
-        z = self.scaling_.standardize(seen[None])
-        trace = self._witnessing.trace(self.network_, z, forced=forced)
-        mean, covariance = self.scaling_.moments(trace.gaussian)
-        theta = self._witnessing.parameters(trace.witnesses)
-        lags = self.scaling_.values(trace.features)[0]
-        calibration = self.calibrations_.get("forced" if forced else "generated")
-        saturated = trace.witnesses.saturated().numpy()
-        small = (trace.witnesses.hoods.sizes < FEWEST).numpy()
-        bound = None
-        if calibration is not None:
-            found = self.in_units(calibration.bound(self._witnessing.absolute(trace.witnesses), level))
-            bound = stated(np.where((saturated | small)[:, None], np.inf, found))
-        calibrated = 0 if calibration is None else len(calibration)
-        full = bool(saturated[~small].all()) and not small.all()
-        return ForecastExplanation(
-            channels=self.channels_,
-            shift=self.scaling_.shift,
-            scale=self.scaling_.scale,
-            order=self.order_,
-            radius=self.radius_,
-            context=values,
-            mean=mean[0],
-            covariance=covariance[0],
-            parameters=theta,
-            witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
-            fit=self._witnessing.fit(trace.witnesses),
-            actual=actual,
-            forced=forced,
-            level=check_level(level),
-            bound=bound,
-            calibrated=calibrated,
-            why_not=None if bound is not None else unknown(level, calibrated, saturated=full),
-            explained=self._witnessing.explained(trace.witnesses),
-        )
+        actual = future_of(future, self.channels_, self.horizon)
+        return explain_forecast(self.fitted_, self.witnessing, values, actual, forced=forced, level=level)
 
     def law_of(self, data: Any) -> RecordingLaw:
         """One autoregressive law of the same order for recordings as a whole: of all one-step predictions along them.
 
         Pass it to `dataclasses.replace(explanation, overall=...)` to see it beside the local laws.
         """
-        _checks.fitted(self)
-        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon, stride=self.horizon)
+        sequences = self._sequences(data, stride=self.horizon)
         chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
-        return law_along(self.network_, self._witnessing, self._pieces(sequences[chosen]))
+        return law_along(self.network_, self.witnessing, self._pieces(sequences[chosen]))
 
-    def calibrate(self, data: Any) -> Forecaster:
-        """Learn from recordings that were not learned from how far laws can be trusted; see `pellucid.calibrate`.
-
-        `fit` does so by itself with what it holds out.
-        """
-        found = {name: Calibration.of(self.held_out(data, forced=name == "forced")) for name in ("generated", "forced")}
-        self.calibrations_ = found
-        return self
+    def calibrated(self, data: Any, *, progress: bool = False) -> FittedForecaster:
+        """The record, with calibrations along generated and along real values."""
+        kinds = {"generated": False, "forced": True}
+        calibrations = {name: Calibration.of(self.held_out(data, forced=forced)) for name, forced in kinds.items()}
+        return replace(self.fitted_, calibrations=calibrations)
 
     def held_out(self, data: Any, *, forced: bool = False, seed: int = 0) -> HeldOut:
         """What laws say of a position that they were not fitted to, in one neighborhood of every sequence."""
-        _checks.fitted(self)
-        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
-        return self._witnessing.held_out(self.network_, self._pieces(sequences), forced=forced, seed=seed)
+        pieces = self._pieces(self._sequences(data))
+        return self.witnessing.held_out(self.network_, pieces, forced=forced, seed=seed)
 
     def evaluate(self, data: Any, *, forced: bool = False) -> ForecastScores:
         """Error and transparency over all sequences of recordings.
@@ -487,141 +340,34 @@ class Forecaster:
         forced : bool
             Predict and witness along what really came (teacher forcing) instead of what was generated.
         """
-        _checks.fitted(self)
-        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
-        return measure(self.network_, self._witnessing, self._pieces(sequences), forced=forced)
+        return measure(self.network_, self.witnessing, self._pieces(self._sequences(data)), forced=forced)
 
     def deviations(self, data: Any) -> np.ndarray:
         """(S,) root mean squared error between predictor and witness along the forecast of every sequence, channels
         in their standard deviations.
         """
-        _checks.fitted(self)
-        sequences = recordings(data, self.channels_).sequences(self.context + self.horizon)
         parts = []
-        for z in self._pieces(sequences):
-            trace = self._witnessing.trace(self.network_, z[:, : self.context], forced=False)
-            gaps = self._witnessing.gaps(trace.witnesses).square().mean(1)
+        for z in self._pieces(self._sequences(data)):
+            trace = self.witnessing.trace(self.network_, z[:, : self.context], forced=False)
+            gaps = self.witnessing.gaps(trace.witnesses).square().mean(1)
             parts.append(gaps.reshape(len(z), self.horizon).mean(1).sqrt().numpy())
         return np.concatenate(parts)
 
     def in_units(self, distances: np.ndarray) -> np.ndarray:
         """Distances (..., c) between predictor and witness, as `held_out` measures them, in the units of the data."""
-        return np.asarray(distances * self.scaling_.scale / self._witnessing.units.numpy())
+        return self.witnessing.in_units(distances)
+
+    def _sequences(self, data: Any, stride: int | None = None) -> np.ndarray:
+        """(S, context + horizon, c) of recordings, disjoint unless there is a stride."""
+        return recordings(data, self.channels_).sequences(self.context + self.horizon, stride=stride)
 
     def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
-        for start in range(0, len(sequences), _BATCH):
-            yield self.scaling_.standardize(sequences[start : start + _BATCH])
-
-    def _numbers(self, values: Any, name: str) -> np.ndarray:
-        """Whatever a user has, as an array (t, c) or (B, t, c) of finite numbers of this forecaster's channels."""
-        _checks.fitted(self)
-        if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
-            source = recordings(values, self.channels_)
-            if len(source) > 1:
-                raise InputError(
-                    f"{Parameter(name)} must be one recording",
-                    got=f"{len(source)}",
-                    cure="pass them one by one",
-                    parameter=name,
-                )
-            values = source.values[0]
-        try:
-            array = array_of(values)
-        except ValueError as error:
-            raise InputError(
-                f"{Parameter(name)} must be an array of numbers",
-                got=f"{type(values).__name__}: {error}",
-                parameter=name,
-            ) from None
-        if array.dtype.kind not in "fiu":
-            raise InputError(
-                f"{Parameter(name)} must hold real numbers",
-                got=f"{array.dtype}",
-                cure="convert it to floats",
-                parameter=name,
-            )
-        if array.ndim not in (2, 3) or array.shape[-1] != len(self.channels_) or not len(array):
-            raise InputError(
-                f"{Parameter(name)} must have the shape (time, channels) or (batch, time, channels) with "
-                f"the channels {', '.join(self.channels_)}",
-                got=f"{array.shape}",
-                cure="mind the order of dimensions",
-                parameter=name,
-            )
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            raise InputError(
-                f"{Parameter(name)} must have no missing or infinite values",
-                got=f"{array[tuple(bad[0])]} in channel {self.channels_[bad[0][-1]]!r}, row {bad[0][-2] + 1}",
-                cure="fill the gap",
-                parameter=name,
-            )
-        return array.astype(np.float64)
-
-    def _context(self, context: Any) -> np.ndarray:
-        """(context, c) or (B, context, c): the last values of what was given."""
-        values = self._numbers(context, "context")
-        if values.shape[-2] < self.context:
-            raise InputError(
-                f"A context must have at least {self.context} rows",
-                got=f"{values.shape[-2]}",
-                cure=f"observe longer, or train a forecaster with a shorter {Parameter('context')}",
-            )
-        return values[..., values.shape[-2] - self.context :, :]
-
-    # -- on disk -------------------------------------------------------------------------------------------------
-
-    def save(self, folder: str | Path) -> None:
-        """Write the forecaster as a folder of plain files: `forecaster.json` and `network.safetensors`."""
-        _checks.fitted(self)
-        content = {
-            "settings": self.settings(),
-            "channels": list(self.channels_),
-            **self.scaling_.to_dict(),
-            "chosen": self._choices(),
-            "history": self.history_,
-            "kept": self.kept_,
-            "calibrations": {name: calibration.to_dict() for name, calibration in self.calibrations_.items()},
-        }
-        storage.save(Path(folder), "forecaster", content, {"network": self.network_.state_dict()})
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Forecaster:
-        """Read what `save` wrote. Nothing in the folder can run code."""
-        content, weights = storage.load(Path(folder), "forecaster", ("network",))
-        with storage.as_saved(Path(folder)):
-            # Models saved by earlier versions have the network of the paper, and no choices.
-            model = cls(**{"linear": 0, **content["settings"]})
-            chosen = content.get("chosen") or model.settings()
-            model.order_, model.radius_, model.ridge_, model.linear_ = (chosen[name] for name in _CHOICES)
-            model.channels_ = tuple(str(name) for name in content["channels"])
-            model.scaling_ = Scaling.from_dict(content, len(model.channels_))
-            model.history_ = content["history"]
-            model.kept_ = int(content.get("kept", len(model.history_)))
-            known = content.get("calibrations", {})  # models saved by earlier versions have none
-            model.calibrations_ = {str(name): Calibration.from_dict(value) for name, value in known.items()}
-            model.network_ = model._new_network()
-            model.network_.load_state_dict(weights["network"])
-        model.network_.eval()
-        return model
-
-    def settings(self) -> dict[str, Any]:
-        """What was given when the forecaster was made, ready for JSON."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
-        if settings["channels"] is not None and not isinstance(settings["channels"], int):
-            settings["channels"] = list(settings["channels"])
-        return settings
+        for start in range(0, len(sequences), BATCH):
+            yield self.scaling_.standardize(sequences[start : start + BATCH])
 
 
-def _places(source: Recordings, length: int, stride: int) -> list[int]:
-    """The first rows of all sequences, in the table of all recordings one after the other."""
-    begins = np.concatenate([[0], np.cumsum([len(table) for table in source.values])])
-    return [int(begins[i]) + row for i, row in source.starts(length, stride=stride)]
-
-
-def _digest(*parts: Tensor | None) -> str:
-    """A fingerprint of the data, so that a run is not resumed on others."""
-    digest = hashlib.sha256()
-    for part in (part for part in parts if part is not None):
-        digest.update(part.numpy().data)
-    return digest.hexdigest()
+def _checked_channels(channels: Any, name: str) -> int | tuple[str, ...] | None:
+    """The number of channels, or their names."""
+    if isinstance(channels, int | np.integer):
+        return _checks.whole(channels, 1, name)
+    return None if channels is None else tuple(names_of(channels))

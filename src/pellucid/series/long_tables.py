@@ -12,7 +12,8 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.series.cutting import LONGEST
 from pellucid.series.stamps import Stamps
-from pellucid.series.tables import Other, Table, is_number
+from pellucid.series.tables import Other, Table
+from pellucid.tables import is_number
 
 # What columns are called that tell units apart.
 _UNITS = {

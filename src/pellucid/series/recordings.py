@@ -14,10 +14,14 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
+from pellucid.splitting import hold_out
 from pellucid.tables import LARGEST
 
 if TYPE_CHECKING:
     from pellucid.series.gathering import Treatment
+
+UNNAMED = "channel"
+"""What columns are called, with a number, where they have no names."""
 
 
 class Origin(NamedTuple):
@@ -119,9 +123,11 @@ class Recordings:
         for name, reason in self.ignored:
             reasons.setdefault(reason, []).append(name)
         result = []
+        # Text can be no channel.
+        numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
             who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
-            cure = "" if reason.startswith("holds") else "; keep with `channels=`"  # text can be no channel
+            cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
             result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
         return [*result, *self.notes]
 
@@ -194,15 +200,14 @@ class Recordings:
             is in both, so that sequences of the one, overlapping or not, share nothing with the other.
         """
         places = self.starts(length)
-        count = max(1, round(share * len(places)))
-        if count >= len(places):
+        remaining, chosen = hold_out(len(places), share, seed=seed)
+        if not len(remaining):
             raise InputError(
                 f"There must be at least two sequences of {length} rows, to learn from one and validate on the other",
                 got=f"{len(places)}",
                 cure=f"record more, or set {Parameter('validation', 0)}",
                 parameter="validation",
             )
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(places))[:count])
         pieces = [(i, row, row + length) for i, row in (places[j] for j in chosen)]
         cuts: dict[int, list[int]] = {i: [] for i in range(len(self))}
         for i, row, _ in pieces:
@@ -431,4 +436,4 @@ def refuse_twice(names: Sequence[str], source: str) -> None:
 
 
 def default_names(count: int) -> list[str]:
-    return [f"channel {i + 1}" for i in range(count)]
+    return [f"{UNNAMED} {i + 1}" for i in range(count)]

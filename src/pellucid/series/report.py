@@ -8,60 +8,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.report.numbers import MINUS, counted, number, percent
-from pellucid.report.page import embed, render, require_kind, write_page
+from pellucid.numbers import counted, listed
+from pellucid.report.numbers import MINUS, number, percent
+from pellucid.report.page import embed, render, write_page
 from pellucid.report.sections import common, ranked, share, trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
-from pellucid.series.explanation import ForecastExplanation
+from pellucid.series.explanation import ForecastExplanation, unstable
 from pellucid.series.laws import spectral_radius
+from pellucid.summaries import Example, RunSummary
 from pellucid.trust import typical, unknown
+from pellucid.witnesses.text import law_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 # Values of the context before a forecast, channels and parameters that a page shows.
 _BEFORE, _CHANNELS, _ROWS = 20, 12, 16
+# Channels whose bounds a sentence names.
+_BOUNDS = 4
 # Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
 _PANELS = 60
 
 
-def write(summary: Mapping[str, Any], path: str | Path) -> Path:
+def write(summary: RunSummary, path: str | Path) -> Path:
     """Write the report of a run as one HTML file.
 
     Parameters
     ----------
-    summary : mapping of str to object
-        What `pellucid train series` wrote to summary.json.
+    summary : RunSummary
+        What the run found.
     path : str or Path
-        Of the HTML file.
+        The HTML file.
     """
-    require_kind(summary, "series")
     # Summaries begin with the most trustworthy, pages with the least.
-    every = ranked(summary)
-    groups = {
-        rank: [item for item in every if item.get("rank", "others") == rank] for rank in ("least", "most", "others")
-    }
-    given = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
-    contents = given[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.get("channels") or []))))]
-    explanations = [ForecastExplanation.from_dict(dict(item["explanation"])) for item in contents]
+    groups: dict[str, list[Example]] = {"least": [], "most": [], "others": []}
+    for example in ranked(summary):
+        groups[example.rank].append(example)
+    examples = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
+    shown = examples[: max(2, _PANELS // max(1, min(_CHANNELS, len(summary.outputs))))]
+    explanations = [ForecastExplanation.from_dict(example.explanation) for example in shown]
     items = [
-        {
-            "rank": item.get("rank", "others"),
-            "place": item.get("place") or f"forecast {i + 1}",
-            "view": _view(explanation),
-        }
-        for i, (item, explanation) in enumerate(zip(contents, explanations, strict=True))
+        {"rank": example.rank, "place": example.place or f"forecast {i + 1}", "view": _view(explanation)}
+        for i, (example, explanation) in enumerate(zip(shown, explanations, strict=True))
     ]
     laws = [[_laws(e, k) for k in _shown(e)] for e in explanations]
-    channels = list(summary.get("channels") or (explanations[0].channels if explanations else []))
+    channels = list(summary.outputs or (explanations[0].channels if explanations else ()))
     return write_page(
         path,
         "series.html",
-        **common(summary),
+        **common(summary, calibrated_on="sequence"),
         channels=channels[:_CHANNELS],
         items=items,
         share=share(summary, "forecast"),
-        left=len(given) - len(items),
+        left=len(examples) - len(items),
         laws=embed(laws),
     )
 
@@ -88,8 +87,8 @@ def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path
     channels = list(next(iter(explanations.values())).channels)
     room = max(2, _PANELS // min(_CHANNELS, len(channels)))
     shown = sorted(explanations, key=lambda place: far[place])[-room:]
-    items = [{"place": place, "explanation": explanations[place].to_dict()} for place in shown]
-    write({"kind": "series", "title": title, "channels": channels, "explanations": items}, path)
+    examples = tuple(Example(place=place, explanation=explanations[place].to_dict()) for place in shown)
+    write(RunSummary(kind="series", title=title, outputs=tuple(channels), explanations=examples), path)
     return len(explanations) - len(shown)
 
 
@@ -172,7 +171,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     return {
         "name": name,
         "deviation": number(gap),
-        "relative": percent(gap / move) if move > 0 else None,
+        "relative": percent(gap / move, 0) if move > 0 else None,
         "bound": number(float(bound)) if np.isfinite(bound) else None,
         # Along a forecast errors add up: a band of one step would look like that of the forecast.
         "lines": lines(traces, band if explanation.forced else None, f"Forecast of {name} over {len(mean)} steps"),
@@ -200,25 +199,22 @@ def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
         return None
     return {
         "law": _laws(explanation, k, law.parameters[None])[0],
-        "explained": percent(float(law.explained[k])) if np.isfinite(law.explained[k]) else None,
-        "local": percent(float(law.local[k])) if np.isfinite(law.local[k]) else None,
+        "explained": percent(float(law.explained[k]), 0) if np.isfinite(law.explained[k]) else None,
+        "local": percent(float(law.local[k]), 0) if np.isfinite(law.local[k]) else None,
     }
 
 
 def _laws(explanation: ForecastExplanation, k: int, parameters: np.ndarray | None = None) -> list[str]:
     """The law of each step, as text: of many parameters those that matter most."""
     rows = _strongest(explanation.standardized[:, :, k].T)
-    left = len(explanation.names) - len(rows)
-    more = f" … and {counted(left, 'weaker term')}" if left else ""
+    weaker = len(explanation.names) - len(rows)
+    more = f" … and {counted(weaker, 'weaker term')}" if weaker else ""
     parameters = explanation.parameters if parameters is None else parameters
+    names = ["", *explanation.names[1:]]
     texts = []
-    for theta, radius in zip(parameters[:, :, k], spectral_radius(parameters), strict=True):
-        terms = [(float(theta[i]), "" if i == 0 else f" {explanation.names[i]}") for i in rows]
-        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
-        text = " ".join(f"{MINUS if weight < 0 else '+'} {abs(weight):.4g}{name}" for weight, name in terms)
-        text = text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
-        unstable = f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""
-        texts.append(f"{explanation.channels[k]}[t+1] = {text}{more}{unstable}")
+    for theta, radius in zip(parameters[:, :, k].tolist(), spectral_radius(parameters).tolist(), strict=True):
+        law = law_text([(theta[i], names[i]) for i in rows], digits=explanation.digits, minus=MINUS)
+        texts.append(f"{explanation.channels[k]}[t+1] = {law}{more}{unstable(radius)}")
     return texts
 
 
@@ -228,7 +224,7 @@ def _trust(explanation: ForecastExplanation) -> str:
     if explanation.bound is not None:
         named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
         parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
-        text = ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+        text = listed(parts, _BOUNDS)
         rest = [name for name, v in named if not np.isfinite(v)]
     return trust_sentence(
         text,

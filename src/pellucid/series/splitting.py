@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.series.recordings import Recordings
+from pellucid.splitting import Parts, hold_out
 
 Kind = Literal["random", "time"]
 SHARE = 0.1
@@ -24,7 +25,7 @@ _SHORTEST, _CLEARER = 4, 6.0
 
 def split(
     source: Recordings, length: int, seed: int, test: Recordings | None = None, *, kind: Kind = "random"
-) -> dict[str, Recordings]:
+) -> Parts[Recordings]:
     """What is learned from, chosen and calibrated on, and tested on.
 
     Parameters
@@ -54,7 +55,7 @@ def split(
         if tested is None:
             rest, tested = source.hold_out(SHARE, length, seed=seed + 1)
         train, validation = rest.hold_out(SHARE, length, seed=seed)
-    return {"train": train, "validation": validation, "test": tested}
+    return Parts(train, validation, tested)
 
 
 def described(source: Recordings, kind: Kind, other: bool) -> str:
@@ -79,20 +80,21 @@ def _last(source: Recordings, length: int, whole: bool) -> tuple[Recordings, Rec
     """What comes first, and the last tenth: of the files, or of each recording."""
     if whole:
         files = list(dict.fromkeys(origin.file for origin in source.origins))
-        late = set(files[-max(1, round(SHARE * len(files))) :])
-        places = [[i for i, o in enumerate(source.origins) if (o.file in late) == is_late] for is_late in (False, True)]
-        return source.pick(places[0]), source.pick(places[1])
+        early = {files[i] for i in hold_out(len(files), SHARE, seed=None)[0]}
+        first = [i for i, origin in enumerate(source.origins) if origin.file in early]
+        last = [i for i, origin in enumerate(source.origins) if origin.file not in early]
+        return source.pick(first), source.pick(last)
     rest: list[tuple[int, int, int]] = []
     end: list[tuple[int, int, int]] = []
     for members in _wholes(source):
         # Counted from the end of each piece, so that the last rows are used.
         sizes = {i: len(source.values[i]) for i in members}
         starts = [(i, row) for i, size in sizes.items() for row in range(size % length, size, length)]
-        count = max(1, round(SHARE * len(starts)))
-        if len(starts) <= count:  # too short to be divided: it is learned from
+        remaining, last = hold_out(len(starts), SHARE, seed=None)
+        if not len(remaining):  # too short to be divided: it is learned from
             rest += [(i, 0, size) for i, size in sizes.items() if size >= length]
             continue
-        first, row = starts[-count]
+        first, row = starts[last[0]]
         for i, total in sizes.items():
             cut = total if i < first else row if i == first else 0
             if cut >= length:

@@ -8,34 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pellucid.series._arrow import blanks, integers
+from pellucid.tables import DATES
 
-_CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<p>[AaPp])\.?[Mm]\.?)?"
-_ZONE = r"(?:\s*(?:Z|UTC|GMT|(?P<z>[+-]\d{2}:?\d{2})))?"
-# Dates with or without a clock; a clock alone; date and clock with one sign throughout, as the bearing tests have it.
-_FORMS = (
-    rf"^(?P<a>\d{{4}}|\d{{1,2}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{4}}|\d{{1,2}})(?:(?:T|,? +){_CLOCK})?{_ZONE}$",
-    rf"^(?P<a>\d{{1,2}})[-/. ] ?(?P<b>[A-Za-z]{{3}})[a-z]*[-/. ] ?(?P<c>\d{{4}}|\d{{2}})(?:,? +{_CLOCK})?{_ZONE}$",
-    rf"^{_CLOCK}$",
-    r"^(?P<h>\d{1,2})\.(?P<m>\d{2})\.(?P<s>\d{2})$",
-    r"^(?P<a>\d{4})\.(?P<b>\d{2})\.(?P<c>\d{2})\.(?P<h>\d{2})\.(?P<m>\d{2})\.(?P<s>\d{2})$",
-    r"^(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2})[T_ ](?P<h>\d{2}):?(?P<m>\d{2}):?(?P<s>\d{2})?(?:[.,](?P<f>\d{1,9}))?Z?$",
-)
 _MONTHS = {
     "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11,
     "dec": 12,
 }  # fmt: skip
 _DAY = 86_400.0
-
-
-def is_stamp(cell: str) -> bool:
-    """Whether a cell of text is a date, a time of day, or both.
-
-    Examples
-    --------
-    >>> is_stamp("2024-05-01 12:30"), is_stamp("1.5.2024"), is_stamp("9:05:00.25"), is_stamp("left")
-    (True, True, True, False)
-    """
-    return any(re.match(form, cell.strip()) for form in _FORMS)
 
 
 class Stamps(NamedTuple):
@@ -89,7 +68,7 @@ def _text(column: Any) -> Stamps | None:
     if blank.all():
         return None
     first = column[int(np.argmin(blank))].as_py()
-    for form in (form for form in _FORMS if re.match(form, first)):
+    for form in (form for form in DATES if re.match(form, first)):
         found = compute.extract_regex(column, pattern=form)
         if found.null_count > blank.sum():
             continue

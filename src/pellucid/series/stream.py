@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import counted
 from pellucid.series.recordings import Recordings, recordings
 
 Read: TypeAlias = Callable[[Path], Recordings]
@@ -72,8 +73,6 @@ class Tally:
 
     def sentences(self) -> list[str]:
         """All of it, a sentence each."""
-        from pellucid.report.numbers import counted
-
         result = []
         for sentence, files in list(self.notes.items())[:_NOTES]:
             which = files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'more file')}"

@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.series._arrow import floats
 from pellucid.series.stamps import Stamps, stamps_of
-from pellucid.tables import number_of
+from pellucid.tables import is_number
 
 
 class Other(NamedTuple):
@@ -97,11 +97,6 @@ class Table:
             cure=f"correct it, or leave that column out with {Parameter('drop'):=}{cure}",
             parameter="drop",
         )
-
-
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Whether a cell of text is a number."""
-    return number_of(cell.strip().replace(decimal, ".")) is not None
 
 
 def from_arrow(

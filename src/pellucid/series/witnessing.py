@@ -99,10 +99,14 @@ class Witnessing:
         misses = (witnesses.f[hoods.members] - witnesses.at_members()).double().abs()
         return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).numpy())
 
+    def in_units(self, distances: np.ndarray) -> np.ndarray:
+        """Distances (..., c) in the units of the game, in those of the data."""
+        return np.asarray(distances * self.scaling.scale / self.units.numpy())
+
     def explained(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(c,) held-out variance explained: by laws of all steps, at the steps that were left out of their fits."""
-        found = held_out_explained(witnesses.x, witnesses.f, witnesses.hoods, [self.ridge])
-        return np.asarray(found[0].numpy())
+        shares = held_out_explained(witnesses.x, witnesses.f, witnesses.hoods, [self.ridge])
+        return np.asarray(shares[0].numpy())
 
     @torch.no_grad()
     def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:
@@ -117,13 +121,13 @@ class Witnessing:
             telling = (hoods.sizes[: self.horizon] >= FEWEST).nonzero().flatten()
             if not len(telling):  # no window of any step has enough members
                 telling = torch.arange(self.horizon)
-            found = []
+            draws = []
             for _ in range(DRAWS):
                 steps = telling[torch.randint(len(telling), (len(z),), generator=generator)]
                 chosen = hoods.select(torch.arange(len(z)) * self.horizon + steps)
                 again = int(torch.randint(2**31, (), generator=generator))
-                found.append(held_out(f, x, chosen, self.family, draws=1, seed=again))
-            parts.append(HeldOut.of_draws(found))
+                draws.append(held_out(f, x, chosen, self.family, draws=1, seed=again))
+            parts.append(HeldOut.of_draws(draws))
         return HeldOut.joined(parts)
 
     def fit(self, witnesses: LinearWitnesses) -> np.ndarray:

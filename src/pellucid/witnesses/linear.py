@@ -17,6 +17,7 @@ from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
 from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.text import law_text
 
 # Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
 _MANY_FEATURES = 64
@@ -70,6 +71,9 @@ class LinearFamily(WitnessFamily):
             intercept=self.intercept,
         )
 
+    def effective_size(self, n_features: int) -> int:
+        return _checks.whole(n_features, 0, "n_features") + int(self.intercept) + 1
+
 
 @final
 @dataclass(frozen=True)
@@ -82,6 +86,9 @@ class ConstantFamily(WitnessFamily):
         reference = values.mean(0)  # running sums of small numbers are more exact
         means = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
         return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=means[:, None])
+
+    def effective_size(self, n_features: int) -> int:
+        return 2
 
 
 @final
@@ -180,14 +187,14 @@ class LinearWitness(Witness):
 
     def text(self, *, digits: int | None = None) -> str:
         digits = self.digits if digits is None else digits
-        return "\n".join(f"{name} = {self._terms(k, digits)}" for k, name in enumerate(self.output_names))
+        return "\n".join(
+            f"{name} = {law_text(self.terms(k), digits=digits)}" for k, name in enumerate(self.output_names)
+        )
 
-    def _terms(self, k: int, digits: int) -> str:
-        weights = zip(self.feature_names, self.coefficients[:, k].tolist(), strict=False)
-        terms = [(float(self.intercept[k]), ""), *((weight, f" {name}") for name, weight in weights)]
-        terms = [(weight, name) for weight, name in terms if weight] or [(0.0, "")]
-        text = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.{digits}g}{name}" for weight, name in terms)
-        return text.removeprefix("+ ").replace("- ", "-", 1) if text[0] == "-" else text.removeprefix("+ ")
+    def terms(self, k: int = 0) -> list[tuple[float, str]]:
+        """The weights of output k and the names of what they weigh: the intercept, without a name, comes first."""
+        weights = zip(self.coefficients[:, k].tolist(), self.feature_names, strict=False)
+        return [(float(self.intercept[k]), ""), *weights]
 
     def parameters(self) -> dict[str, Any]:
         return {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -14,11 +16,13 @@ from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.text import presence, tree_text
 
 if TYPE_CHECKING:
     from pellucid.witnesses._tree_kernel import Trees
 
 DepthRule: TypeAlias = Callable[[int], int]
+_FIELDS = ("feature", "threshold", "left", "right", "value", "size")
 
 
 @final
@@ -105,6 +109,15 @@ class TreeFamily(WitnessFamily):
         )
         return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees)
 
+    def effective_size(self, n_features: int) -> int:
+        if not callable(self.depth):
+            return int(2**self.depth + 1)
+        # For a rule, the smallest m with m > 2^depth(m), that is ceil(log2 m) > depth(m).
+        for m in range(1, 2**16):
+            if (m - 1).bit_length() > self.depth_for(m):
+                return m
+        raise InputError(f"No size below 2^16 is effective for {self!r}: lower its depth")
+
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,8 +144,56 @@ class TreeWitnesses(Witnesses):
 
     def witness(self, i: int, **common: Any) -> TreeWitness:
         part = slice(*self.trees.node_offsets[i : i + 2].tolist())
-        fields = ("feature", "threshold", "left", "right", "value", "size")
-        return TreeWitness(nodes={name: getattr(self.trees, name)[part] for name in fields}, **common)
+        return TreeWitness(nodes={name: getattr(self.trees, name)[part] for name in _FIELDS}, **common)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TreeNode:
+    """A node of a tree with all that is below it.
+
+    Parameters
+    ----------
+    index : int
+        Its row in the arrays of `TreeWitness.nodes`; the root has 0.
+    size : int
+        The number of members that reach it.
+    value : tuple of float
+        (K,) what it predicts.
+    feature : int
+        The feature that it splits on; -1 at leaves.
+    threshold : float
+        Members with x <= threshold go to the first branch.
+    branches : tuple of TreeNode
+        Two nodes, left and right; none at leaves.
+    """
+
+    index: int
+    size: int
+    value: tuple[float, ...]
+    feature: int = -1
+    threshold: float = math.nan
+    branches: tuple[TreeNode, ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no split follows."""
+        return not self.branches
+
+    @property
+    def depth(self) -> int:
+        """The number of splits on the longest path from here."""
+        return max((1 + branch.depth for branch in self.branches), default=0)
+
+    def walk(self) -> Iterator[TreeNode]:
+        """Itself and all nodes below it; what is at the left comes first."""
+        yield self
+        for branch in self.branches:
+            yield from branch.walk()
+
+    def leaves(self) -> list[TreeNode]:
+        """The leaves below it, from left to right."""
+        return [node for node in self.walk() if node.is_leaf]
 
 
 @final
@@ -143,15 +204,22 @@ class TreeWitness(Witness):
     nodes: dict[str, np.ndarray]
     """Arrays with one row per node, the root first: feature (-1 at leaves), threshold, left, right, value, size."""
 
+    @cached_property
+    def root(self) -> TreeNode:
+        """The same tree as linked nodes, to be walked."""
+        return self._node(0)
+
+    def _node(self, index: int) -> TreeNode:
+        feature, threshold, left, right, value, size = (self.nodes[name][index].tolist() for name in _FIELDS)
+        common: dict[str, Any] = {"index": index, "size": size, "value": tuple(value)}
+        if feature < 0:
+            return TreeNode(**common)
+        return TreeNode(feature=feature, threshold=threshold, branches=(self._node(left), self._node(right)), **common)
+
     @property
     def depth(self) -> int:
         """The number of splits on the longest path."""
-        return self._depth(0)
-
-    def _depth(self, node: int) -> int:
-        if self.nodes["feature"][node] < 0:
-            return 0
-        return 1 + max(self._depth(self.nodes["left"][node]), self._depth(self.nodes["right"][node]))
+        return self.root.depth
 
     def path(self, x: Any) -> list[int]:
         """The nodes that one point x (P,) passes, from the root to its leaf."""
@@ -169,23 +237,29 @@ class TreeWitness(Witness):
     def predict(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.nodes["value"][[self.path(row)[-1] for row in x]])
 
-    def text(self, *, digits: int = 4) -> str:
-        return "\n".join(self._lines(0, "", digits))
+    def text(self, *, digits: int = 4, substructures: Mapping[int, str] | None = None) -> str:
+        """The tree as indented lines.
 
-    def _lines(self, node: int, indent: str, digits: int) -> list[str]:
-        feature, size = int(self.nodes["feature"][node]), int(self.nodes["size"][node])
-        if feature < 0:
-            values = zip(self.output_names, self.nodes["value"][node].tolist(), strict=True)
-            text = ", ".join(f"{name} = {value:.{digits}g}" for name, value in values)
-            return [f"{indent}{text}  ({size} member{'s' if size > 1 else ''})"]
-        # Two digits more than values have: 2019.5 must not read as 2020.
-        name, threshold = self.feature_names[feature], f"{self.nodes['threshold'][node]:.{digits + 2}g}"
-        return [
-            f"{indent}if {name} <= {threshold}:",
-            *self._lines(int(self.nodes["left"][node]), indent + "    ", digits),
-            f"{indent}else:  # {name} > {threshold}",
-            *self._lines(int(self.nodes["right"][node]), indent + "    ", digits),
-        ]
+        Parameters
+        ----------
+        digits : int
+            Significant digits of the values.
+        substructures : mapping of int to str, optional
+            What the features that the tree splits on stand for, where they are bits of fingerprints.
+        """
+
+        def split(node: TreeNode) -> tuple[str, str]:
+            if substructures is not None:
+                return presence(substructures[node.feature])
+            # Two digits more than values have: 2019.5 must not read as 2020.
+            name, threshold = self.feature_names[node.feature], f"{node.threshold:.{digits + 2}g}"
+            return f"if {name} <= {threshold}:", f"else:  # {name} > {threshold}"
+
+        def leaf(node: TreeNode) -> str:
+            values = zip(self.output_names, node.value, strict=True)
+            return ", ".join(f"{name} = {value:.{digits}g}" for name, value in values)
+
+        return tree_text(self.root, split=split, leaf=leaf)
 
     def parameters(self) -> dict[str, Any]:
         return {"kind": "tree", "nodes": {name: values.tolist() for name, values in self.nodes.items()}}

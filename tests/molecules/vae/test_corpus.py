@@ -14,7 +14,7 @@ ROWS = [*GOOD[:10], "nonsense", "CC.O", *GOOD[10:], "", "[13CH4]"]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("pellucid.molecules.vae.corpus.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path / "cache")
 
 
 def equal(a, b):
@@ -95,6 +95,18 @@ def test_a_corpus_is_built_once(tmp_path, monkeypatch):
     assert first.key() == again.key()
 
 
+@pytest.mark.parametrize("file", ["atoms", "corpus.json"])
+def test_a_damaged_corpus_of_the_cache_is_made_anew(tmp_path, file):
+    first = Corpus.build(GOOD, jobs=1, progress=False)
+    (folder,) = (tmp_path / "cache" / "molecules").iterdir()
+    del first
+    (folder / file).unlink()
+    with pytest.warns(UserWarning, match="trees-.* could not be read and is made anew"):
+        again = Corpus.build(GOOD, jobs=1, progress=False)
+    assert equal(again, Corpus.of(GOOD))
+    assert equal(Corpus.build(GOOD, jobs=1, progress=False), again)  # mended
+
+
 def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -152,7 +164,7 @@ def test_keys_tell_sources_apart(tmp_path):
 def test_rows_are_lines_and_blank_ones_do_not_count(tmp_path):
     (tmp_path / "a.csv").write_text('note,smiles\n"a\nb",CCO\n\nx,bad\n\n')
     corpus = Corpus.build(tmp_path / "a.csv", jobs=1, progress=False)
-    assert corpus.arrays["rows"].tolist() == [3]
+    assert corpus.arrays["rows"].tolist() == [2]  # the line on which the row begins
     assert [r.row for r in corpus.rejected] == [5]
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,14 +13,24 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from pellucid import _checks
-from pellucid._files import cache_folder
+from pellucid import _checks, cache
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import over_chunks
-from pellucid.molecules.table import Rejection, counted
-from pellucid.molecules.vae.packing import FORMAT, RAGGED, all_arrays, gather, key_of, pack, rows_of, write
+from pellucid.molecules.table import Rejection
+from pellucid.molecules.vae.packing import (
+    CONTENT,
+    FORMAT,
+    RAGGED,
+    all_arrays,
+    corpus_key,
+    gather,
+    pack,
+    rows_of,
+    write,
+)
 from pellucid.molecules.vae.trees import LARGEST, LIMIT
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.numbers import counted
 
 # Molecules that one task of a worker handles.
 _CHUNK = 512
@@ -130,12 +137,28 @@ class Corpus:
         if not isinstance(source, str | Path | Iterable):
             raise InputError("The source must be SMILES, or a file of them", got=f"{type(source).__name__}")
         source = source if isinstance(source, str | Path) else list(source)
-        key = key_of(source, largest, limit)
-        home = cache_folder() / "molecules" / f"trees-{key}" if folder is None else Path(folder)
-        if (home / "corpus.json").exists():
-            found = cls.open(home)
-            if found.key() == key:
-                return found
+        key = corpus_key(source, largest, limit)
+        home = Path(folder) if folder is not None else cache.place_of(f"trees-{key}", below="molecules")
+        corpus = cls._at(home, key) if folder is not None else cache.recall(home, cls.open)
+        if corpus is not None:
+            return corpus
+        with cache.new_folder(home, CONTENT) as draft:
+            rows = islice(rows_of(source), limit)
+            chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
+            total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
+            parts = over_chunks(
+                pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total
+            )
+            write(draft, parts, key)
+        return cls.open(home)
+
+    @classmethod
+    def _at(cls, home: Path, key: str) -> Corpus | None:
+        """The corpus of this key in a folder of the user's; None if it is to be built there."""
+        if (home / CONTENT).exists():
+            corpus = cls.open(home)
+            if corpus.key() == key:
+                return corpus
             raise InputError(
                 f"{Parameter('folder')} must be new, or hold the corpus of the same molecules",
                 got=f"{home}, which holds others",
@@ -149,34 +172,14 @@ class Corpus:
                 cure="choose another place",
                 parameter="folder",
             )
-        home.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-draft-", dir=home.parent))
-        try:
-            rows = islice(rows_of(source), limit)
-            chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
-            total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
-            write(
-                draft,
-                over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total),
-                key,
-            )
-            try:
-                os.replace(draft, home)
-            except OSError:
-                if not (home / "corpus.json").exists():  # otherwise another process was faster
-                    raise
-                shutil.rmtree(draft)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        return cls.open(home)
+        return None
 
     @classmethod
     def open(cls, folder: str | Path) -> Corpus:
         """A corpus that was built before. Its arrays stay on disk and are read where they are needed."""
         home = Path(folder)
         try:
-            content = json.loads((home / "corpus.json").read_text())
+            content = json.loads((home / CONTENT).read_text())
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']}, not {FORMAT}")
             arrays = {}

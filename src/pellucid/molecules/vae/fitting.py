@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.minibatches import sample_minibatch
+from pellucid.molecules._inputs import split_off
 from pellucid.molecules.fingerprints import Fingerprints
-from pellucid.molecules.play import draw
 from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
 from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.fitted import FittedAutoencoder
+from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.readable import Readable
 from pellucid.neighborhoods import Neighborhoods
+from pellucid.training import Batches, Fit
+from pellucid.training.fits import History
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
@@ -36,50 +41,46 @@ class Batch(NamedTuple):
     noise: Tensor
     kl_weight: float
     round: Round | None
-    watched: bool = False
+    held_out: bool = False
 
 
 @final
-class AutoencoderFit:
+class AutoencoderFit(Fit[FittedAutoencoder]):
     """Batches and losses of one run.
 
     Parameters
     ----------
     model : JunctionTreeVAE
         Whose settings are used.
-    corpus, learned, watched : Corpus or ndarray
-        The molecules, and the places of those to learn from and to validate on.
-
-    Attributes
-    ----------
-    vocabulary, network, pool, groups : object
-        What the model will have when it is trained.
-    readable : object
-        The neighborhoods in which the game is played; None without one.
-    batches, watching : object
-        What `training` needs.
+    corpus : Corpus
+        All molecules.
+    validation : float
+        The share of them to hold out, at random.
+    progress : bool
+        Show progress bars.
     """
 
-    def __init__(
-        self, model: JunctionTreeVAE, corpus: Corpus, learned: np.ndarray, watched: np.ndarray, progress: bool
-    ) -> None:
-        from pellucid.training import Batches
+    network: TreeAutoencoder
 
-        self.corpus, self.learned, self.watched = corpus, learned, watched
-        self.game, self.share, self.members, self.free = model.new_game(), model.share, model.members, model.free
+    def __init__(self, model: JunctionTreeVAE, corpus: Corpus, *, validation: float, progress: bool = False) -> None:
+        self.model, self.corpus, self.share = model, corpus, validation
+        # Places in the corpus.
+        self.learned, self.held_out = split_off(len(corpus), validation, model.seed)
+        self.game = model.new_game()
         self.vocabulary = corpus.vocabulary()
-        self.network = model.new_network(self.vocabulary)
-        chosen = np.random.default_rng(model.seed).permutation(learned)[: model.pool]
+        self.network = model.new_network(vocabulary=self.vocabulary)
+        chosen = np.random.default_rng(model.seed).permutation(self.learned)[: model.pool]
         self.pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen))
         centers, similar = self.pool[: model.centers], model.similar
         self.groups = similar.groups(centers, progress=progress)
-        self.readable = None
+        # The neighborhoods in which the game is played.
+        self.readable: Readable | None = None
         if self.game is not None:
             around = similar.around(centers, self.pool, self.groups, progress=progress)
             self.readable = Readable.of(around, self.vocabulary, similar.fingerprints, progress=progress)
-        size = model.batch_size
-        self.batches = Batches(self.take, len(learned), size=size, seed=model.seed)
-        self.watching = Batches(self.take_watched, len(watched), size=size, seed=None) if len(watched) else None
+        self.batches = Batches(self.take, len(self.learned), size=model.batch_size, seed=model.seed)
+        if len(self.held_out):
+            self.validation = Batches(self.take_held_out, len(self.held_out), size=model.batch_size, seed=None)
         # Over so many steps the weight of the KL term rises from 0 to 1.
         self.warm = round(model.warm * model.epochs * len(self.batches))
 
@@ -91,16 +92,16 @@ class AutoencoderFit:
         if self.readable is None:
             return batch
         hoods = self.readable.hoods
-        playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.share * len(chosen)), 1)]
-        drawn = draw(playing, hoods, share=1.0, members=self.members, generator=generator)
-        where = torch.cat([drawn.labeled, drawn.others]).numpy()
-        members = encoded(self.readable.packed(where))
-        x = Fingerprints(self.readable.fingerprints.words[where]).dense()
-        return batch._replace(round=Round(members, x, drawn.hoods))
+        playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.model.share * len(chosen)), 1)]
+        minibatch = sample_minibatch(hoods, playing, max_members=self.model.members, generator=generator)
+        points = minibatch.points.numpy()
+        members = encoded(self.readable.packed(points))
+        x = Fingerprints(self.readable.fingerprints.words[points]).dense()
+        return batch._replace(round=Round(members, x, minibatch.hoods))
 
-    def take_watched(self, chosen: Tensor, generator: torch.Generator) -> Batch:
+    def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> Batch:
         """A batch to validate on: the same noise in every epoch."""
-        return self._molecules(self.watched[chosen.numpy()], generator, 1.0)._replace(watched=True)
+        return self._molecules(self.held_out[chosen.numpy()], generator, 1.0)._replace(held_out=True)
 
     def _molecules(self, places: np.ndarray, generator: torch.Generator, weight: float) -> Batch:
         batch = taught(self.corpus.packed(places, self.vocabulary), self.vocabulary)
@@ -114,9 +115,9 @@ class AutoencoderFit:
         divergence = posterior.divergence()
         terms = {name: value.mean() for name, value in parts._asdict().items()}
         terms |= {"kl": divergence.mean(), "elbo": (parts.total() - divergence).mean()}
-        if batch.watched:
+        if batch.held_out:
             return {"loss": -terms["elbo"], **terms}
-        loss = batch.kl_weight * divergence.mean().clamp(min=self.free) - parts.total().mean()
+        loss = batch.kl_weight * divergence.mean().clamp(min=self.model.free) - parts.total().mean()
         terms["kl_weight"] = torch.tensor(batch.kl_weight)
         if batch.round is not None and self.game is not None:
             # Trees are grown on the CPU, wherever the network is.
@@ -124,3 +125,20 @@ class AutoencoderFit:
             terms["penalty"] = self.game(f, batch.round.x, batch.round.hoods.to("cpu")).penalty
             loss = loss + terms["penalty"].to(device)
         return {"loss": loss, **terms}
+
+    def identity(self) -> Mapping[str, Any]:
+        """The data, and the share that is held out."""
+        return {"data": self.corpus.key(), "validation": self.share}
+
+    def result(self, history: History) -> FittedAutoencoder:
+        """The trained network, and where neighbors come from."""
+        return FittedAutoencoder(
+            network=self.network,
+            history=history,
+            vocabulary=self.vocabulary,
+            groups=self.groups,
+            pool=self.pool,
+            rejected=self.corpus.rejected,
+            left_out=dict(self.corpus.reasons),
+            calibration=None,
+        )

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid import _checks, storage
+from pellucid import _checks
 from pellucid.deviations import gaussian_kl
 from pellucid.errors import InputError, Parameter
-from pellucid.games import AsymmetricGame, Game, SymmetricGame
-from pellucid.molecules._inputs import some, whole_delta
+from pellucid.games import Game
+from pellucid.models import FittedAttribute, Model
+from pellucid.molecules._inputs import require_share, sample_of, whole_delta
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
-from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.fitted import FittedAutoencoder
 from pellucid.molecules.vae.fitting import AutoencoderFit
 from pellucid.molecules.vae.generation import decode
-from pellucid.molecules.vae.measuring import PIECE, bound, posteriors
+from pellucid.molecules.vae.measuring import PIECE, bound, encoder_scores, generator_of, posteriors
 from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.reading import Given, listed, read, require_on_error
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
-from pellucid.trust import LEVEL, Calibration, calibrate
+from pellucid.named_games import named_game
+from pellucid.trust import LEVEL, calibrate
 from pellucid.witnesses import TreeFamily, effective_depth
 from pellucid.witnesses.tree import TreeWitnesses
 
 # Molecules whose neighborhoods are looked at together when a model is measured.
 _CENTERS = 1000
 # Molecules that are enough to calibrate on, though there are many outputs.
-_CALIBRATING = 300
+_CALIBRATION_SIZE = 300
+# The encoder's outputs are explained in their own units.
+_IDENTITY = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
 
 
 class Encoding(NamedTuple):
@@ -52,8 +57,8 @@ class Encoding(NamedTuple):
 
 
 @final
-@dataclass(kw_only=True, eq=False)
-class JunctionTreeVAE:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JunctionTreeVAE(Model[FittedAutoencoder]):
     """A variational autoencoder of molecules: to points of a latent space, and back to molecules that are valid.
 
     A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder gives
@@ -138,40 +143,33 @@ class JunctionTreeVAE:
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 2e-3
-    patience: int = 10
-    seed: int = 0
 
-    vocabulary_: Vocabulary = field(init=False, repr=False)
-    pool_: tuple[str, ...] = field(init=False, repr=False)
-    groups_: RGroups = field(init=False, repr=False)
-    network_: TreeAutoencoder = field(init=False, repr=False)
-    history_: list[dict[str, float]] = field(init=False, repr=False)
-    rejected_: tuple[Rejection, ...] = field(init=False, repr=False)
-    left_out_: dict[str, int] = field(init=False, repr=False)
-    calibration_: Calibration | None = field(init=False, repr=False)
+    file: ClassVar[str] = "junction_tree_vae"
+    record_type = FittedAutoencoder
+
+    vocabulary_ = FittedAttribute[Vocabulary]()
+    pool_ = FittedAttribute[tuple[str, ...]]()
+    groups_ = FittedAttribute[RGroups]()
+    network_ = FittedAttribute[TreeAutoencoder]()
+    rejected_ = FittedAttribute[tuple[Rejection, ...]]()
+    left_out_ = FittedAttribute[dict[str, int]]()
+    calibration_ = FittedAttribute["Calibration | None"]()
 
     def __post_init__(self) -> None:
-        if self.game not in (None, "symmetric", "asymmetric"):
-            raise InputError(
-                f'{Parameter("game", of="JunctionTreeVAE")} must be "symmetric", "asymmetric" or None',
-                got=f"{self.game!r}",
-                parameter="game",
-            )
-        if not isinstance(self.similar, SimilarityRule):
-            raise InputError(
-                "`similar` of JunctionTreeVAE must be a SimilarityRule", got=f"{self.similar!r}", parameter="similar"
-            )
-        for name in ("centers", "pool", "width", "latent", "depth", "epochs", "batch_size", "patience"):
-            setattr(self, name, _checks.whole(getattr(self, name), 1, name))
-        self.members = _checks.whole(self.members, 3, "members")
-        self.seed = _checks.whole(self.seed, 0, "seed", 2**31 - 1)
-        for name, low in (("weight", 0), ("share", 1e-9), ("warm", 0), ("free", 0), ("learning_rate", 1e-9)):
-            setattr(self, name, _checks.at_least(getattr(self, name), low, name, "JunctionTreeVAE"))
+        super().__post_init__()
+        self._require_one_of(("symmetric", "asymmetric", None), "game")
+        self._require_type(SimilarityRule, "similar")
+        self._require_whole(1, "centers", "pool", "width", "latent", "depth")
+        self._require_whole(3, "members")
+        self._require_number(0, "weight", "warm", "free")
+        self._require_number(1e-9, "share")
         if self.warm > 1:
             raise InputError(
-                "`warm` of JunctionTreeVAE must be a share of the training", got=f"{self.warm!r}", parameter="warm"
+                f"{Parameter('warm', of='JunctionTreeVAE')} must be a share of the training",
+                got=f"{self.warm!r}",
+                parameter="warm",
             )
-        self.delta = whole_delta(self.delta)
+        self._check(lambda delta, _: whole_delta(delta), "delta")
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -207,70 +205,36 @@ class JunctionTreeVAE:
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
-        from pellucid import training
-
         require_on_error(on_error)
-        self._split(2, validation)
+        require_share(validation)
         corpus = source if isinstance(source, Corpus) else Corpus.build(source, progress=progress)
-        total = sum(corpus.reasons.values())
-        if total and (on_error == "raise" or not len(corpus)):
+        rejected = sum(corpus.reasons.values())
+        if rejected and (on_error == "raise" or not len(corpus)):
             raise InputError(
                 "Every row must be a molecule with a junction tree",
-                got=f"{listed(corpus.rejected, total)}. Mend or remove these rows",
+                got=f"{listed(corpus.rejected, rejected)}. Mend or remove these rows",
                 cure=f"{Parameter('on_error', 'skip')} goes on without them, if there are others",
                 parameter="on_error",
             )
-        learned, watched = self._split(len(corpus), validation)
-        setting = AutoencoderFit(self, corpus, learned, watched, progress)
-        self.history_ = training.train(
-            setting.network,
-            setting.loss,
-            setting.batches,
-            setting.watching,
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            patience=self.patience,
-            identity={"data": corpus.key(), "validation": validation, **self._settings()},
-            folder=None if folder is None else Path(folder),
-            resume=resume,
-            progress=progress,
-            device=device,
-        )
-        self.vocabulary_, self.network_ = setting.vocabulary, setting.network
-        self.pool_, self.groups_, self.rejected_ = setting.pool, setting.groups, corpus.rejected
-        self.left_out_ = dict(corpus.reasons)
-        self.calibration_ = None
-        held = np.intersect1d(watched, corpus.known(self.vocabulary_)[0])
-        return self.calibrate([corpus.smiles(int(i)) for i in held], progress=progress) if len(held) else self
+        fit = AutoencoderFit(self, corpus, validation=validation, progress=progress)
+        readable = np.intersect1d(fit.held_out, corpus.known(fit.vocabulary)[0])
+        held_out = [corpus.smiles(int(i)) for i in readable] or None
+        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
 
-    def _split(self, count: int, validation: float) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(validation, bool) or not isinstance(validation, int | float) or not 0 <= validation < 1:
-            raise InputError(
-                f"{Parameter('validation')} must be a share in [0, 1)",
-                got=f"{validation!r}",
-                cure="try 0.01",
-                parameter="validation",
-            )
-        held = max(round(validation * count), 1) if validation else 0
-        if held >= count:
-            raise InputError(
-                "There must be molecules left to learn from",
-                got=f"{counted(count, 'molecule')} that can be used, of which {held} would be held out",
-                cure="give more",
-            )
-        order = np.random.default_rng(self.seed).permutation(count)
-        return np.sort(order[held:]), np.sort(order[:held])
-
-    def new_network(self, vocabulary: Vocabulary) -> TreeAutoencoder:
+    def new_network(self, *, vocabulary: Vocabulary, **_: Any) -> TreeAutoencoder:
+        """An untrained encoder and decoder of these labels."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
 
     def new_game(self) -> Game | None:
-        if self.game is None:
-            return None
-        kind = SymmetricGame if self.game == "symmetric" else AsymmetricGame
-        return kind(self.family(), weight=self.weight, deviation=gaussian_kl)
+        """The game that is played."""
+        return named_game(self.game, self.family(), weight=self.weight, deviation=gaussian_kl)
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> JunctionTreeVAE:
+        """The untrained model whose `settings` gave these."""
+        return cls(**{**settings, "similar": SimilarityRule.from_dict(settings["similar"])})
 
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""
@@ -296,7 +260,7 @@ class JunctionTreeVAE:
 
     def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
         """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed."""
-        _checks.fitted(self)
+        network, vocabulary = self.network_, self.vocabulary_
         points = _checks.tensor(z.detach() if isinstance(z, Tensor) else z, "z").float()
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
             raise InputError(
@@ -304,8 +268,8 @@ class JunctionTreeVAE:
                 got=f"{tuple(points.shape)}{'' if points.isfinite().all() else ' with NaN or infinity'}",
                 cure="a single one is `z[None]`",
             )
-        source = None if seed is None else _source(seed)
-        return [text for part in points.split(PIECE) for text in decode(self.network_, self.vocabulary_, part, source)]
+        source = None if seed is None else generator_of(seed)
+        return [text for part in points.split(PIECE) for text in decode(network, vocabulary, part, source)]
 
     def reconstruct(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
         """The molecules that come back from the means of the encodings."""
@@ -319,14 +283,14 @@ class JunctionTreeVAE:
         greedy : bool
             Take what is most likely at every step, rather than a draw.
         """
-        _checks.fitted(self)
+        network, vocabulary = self.network_, self.vocabulary_
         # One source of random numbers for points and decisions, which must not depend on each other.
-        source, left = _source(seed), _checks.whole(count, 1, "count")
-        found: list[str] = []
-        while len(found) < left:
-            z = torch.randn(min(PIECE, left - len(found)), 2 * self.latent, generator=source)
-            found += decode(self.network_, self.vocabulary_, z, None if greedy else source)
-        return found
+        source, count = generator_of(seed), _checks.whole(count, 1, "count")
+        molecules: list[str] = []
+        while len(molecules) < count:
+            z = torch.randn(min(PIECE, count - len(molecules)), 2 * self.latent, generator=source)
+            molecules += decode(network, vocabulary, z, None if greedy else source)
+        return molecules
 
     def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
         """Molecules on the straight line between two encodings, both ends included; the first of equals that follow
@@ -334,21 +298,17 @@ class JunctionTreeVAE:
         """
         mean = self.encode([first, last]).mean
         along = np.linspace(0, 1, _checks.whole(steps, 2, "steps"))[:, None]
-        found = self.decode((1 - along) * mean[0] + along * mean[1])
-        return [text for k, text in enumerate(found) if not k or text != found[k - 1]]
+        path = self.decode((1 - along) * mean[0] + along * mean[1])
+        return [text for k, text in enumerate(path) if not k or text != path[k - 1]]
 
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
-        given = self._read(smiles, "raise")
-        found = posteriors(self.network_, self.vocabulary_, given.corpus, given.known)
-        return self._bound(given.corpus, given.known, found, _checks.whole(draws, 1, "draws"), seed)
-
-    def _bound(self, corpus: Corpus, places: np.ndarray, joined: Tensor, draws: int, seed: int) -> Elbo:
-        source = _source(seed)
-        return bound(self.network_, self.vocabulary_, corpus, places, joined, draws=draws, source=source)
+        given, draws = self._read(smiles, "raise"), _checks.whole(draws, 1, "draws")
+        network, vocabulary = self.network_, self.vocabulary_
+        joined = posteriors(network, vocabulary, given.corpus, given.known)
+        return bound(network, vocabulary, given.corpus, given.known, joined, draws=draws, seed=seed)
 
     def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> Given:
-        _checks.fitted(self)
         return read(smiles, self.vocabulary_, on_error)
 
     # -- witnesses -----------------------------------------------------------------------------------------------
@@ -370,10 +330,9 @@ class JunctionTreeVAE:
 
     def witnesses(self, readable: Readable, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
-        _checks.fitted(self)
         f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
-        found = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
-        return found.named(bit_names(self.similar.fingerprints.size), self.names)
+        witnesses = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
+        return witnesses.named(bit_names(self.similar.fingerprints.size), self.names)
 
     def readable(self, around: MoleculeNeighborhoods, *, progress: bool = False) -> Readable:
         """Neighborhoods with the members that the encoder can read."""
@@ -403,21 +362,20 @@ class JunctionTreeVAE:
         witnesses = self.witnesses(readable, delta=delta)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         here = readable.surroundings(around)
-        found = explain(witnesses, here, _AS_IT_IS, self.similar.fingerprints, calibration, level=level)
-        return replace(found, divergence=float(witnesses.deviations(gaussian_kl)[0]))
+        explanation = explain(witnesses, here, _IDENTITY, self.similar.fingerprints, calibration, level=level)
+        return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
-    def calibrate(self, smiles: Iterable[str], *, progress: bool = False) -> JunctionTreeVAE:
-        """Learn from molecules that were not learned from how far trees can be trusted; see `pellucid.calibrate`.
+    def calibrated(self, data: Iterable[str], *, progress: bool = False) -> FittedAutoencoder:
+        """The record, with a calibration on these molecules.
 
-        `fit` does so by itself with the molecules that it holds out. Those that cannot be read are left out, and of
-        many a few hundred are chosen.
+        Those that cannot be read are left out, and of many a few hundred are chosen.
         """
-        given = self._read(some(smiles, self.seed, _CALIBRATING), "skip")
+        given = self._read(sample_of(data, self.seed, _CALIBRATION_SIZE), "skip")
         around = self.surroundings([given.corpus.smiles(int(i)) for i in given.known], progress=progress)
         readable = self.readable(around, progress=progress)
         f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
-        self.calibration_ = calibrate(f, readable.fingerprints.dense(), readable.hoods, self.family())
-        return self
+        calibration = calibrate(f, readable.fingerprints.dense(), readable.hoods, self.family())
+        return replace(self.fitted_, calibration=calibration)
 
     def evaluate(
         self, smiles: Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0, progress: bool = False
@@ -435,70 +393,9 @@ class JunctionTreeVAE:
         parts = []
         for begin in range(0, len(different), _CENTERS):
             around = self.surroundings(different[begin : begin + _CENTERS], progress=progress)
-            parts.append(self._scores(self.readable(around, progress=progress), draws, seed))
-        place = {text: i for i, text in enumerate(different)}
+            readable = self.readable(around, progress=progress)
+            parts.append(encoder_scores(self.network_, readable, self.witnesses(readable), draws=draws, seed=seed))
+        index = {text: i for i, text in enumerate(different)}
         return EncoderScores.joined(parts).select(
-            np.array([place[text] for text in texts]), rows=given.rows, left_out=given.left_out
+            np.array([index[text] for text in texts]), rows=given.rows, left_out=given.left_out
         )
-
-    def _scores(self, readable: Readable, draws: int, seed: int) -> EncoderScores:
-        """Of the centers of some neighborhoods."""
-        witnesses = self.witnesses(readable)
-        here = readable.index[readable.hoods.centers.numpy()]
-        return EncoderScores(
-            neural=self._bound(readable.corpus, here, witnesses.f[readable.hoods.centers], draws, seed),
-            tree=self._bound(readable.corpus, here, witnesses.at_centers(), draws, seed),
-            deviations=witnesses.deviations(gaussian_kl).numpy(),
-            sizes=readable.hoods.sizes.numpy(),
-            leaves=(np.diff(witnesses.trees.node_offsets) + 1) // 2,
-            rows=np.arange(len(here)),
-            left_out=0,
-        )
-
-    # -- on disk -------------------------------------------------------------------------------------------------
-
-    def save(self, folder: str | Path) -> None:
-        """Write the model as a folder of plain files: JSON, safetensors, and the vocabulary as text."""
-        _checks.fitted(self)
-        content = {
-            "settings": self._settings(),
-            "groups": {kind: list(texts) for kind, texts in self.groups_.by_kind.items()},
-            "largest_group": self.groups_.largest,
-            "pool": list(self.pool_),
-            "rejected": [list(row) for row in self.rejected_],
-            "left_out": self.left_out_,
-            "history": self.history_,
-            "calibration": None if self.calibration_ is None else self.calibration_.to_dict(),
-        }
-        storage.save(Path(folder), "junction_tree_vae", content, {"network": self.network_.state_dict()})
-        self.vocabulary_.save(Path(folder) / "vocabulary.txt")
-
-    @classmethod
-    def load(cls, folder: str | Path) -> JunctionTreeVAE:
-        """Read what `save` wrote. Nothing in the folder can run code."""
-        content, weights = storage.load(Path(folder), "junction_tree_vae", ("network",))
-        with storage.as_saved(Path(folder)):
-            model = cls(**content["settings"] | {"similar": SimilarityRule.from_dict(content["settings"]["similar"])})
-            model.groups_ = RGroups.from_lists(content["groups"], int(content["largest_group"]))
-            model.pool_ = tuple(content["pool"])
-            model.rejected_ = tuple(Rejection(*row) for row in content["rejected"])
-            model.left_out_ = content["left_out"]
-            model.history_ = content["history"]
-            known = content.get("calibration")  # models saved by earlier versions have none
-            model.calibration_ = None if known is None else Calibration.from_dict(known)
-            model.vocabulary_ = Vocabulary.load(Path(folder) / "vocabulary.txt")
-            model.network_ = model.new_network(model.vocabulary_)
-            model.network_.load_state_dict(weights["network"])
-        model.network_.eval()
-        return model
-
-    def _settings(self) -> dict[str, Any]:
-        """What was given when the model was made, ready for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init} | {"similar": asdict(self.similar)}
-
-
-_AS_IT_IS = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
-
-
-def _source(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))

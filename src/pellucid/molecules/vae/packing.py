@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,12 +13,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from rdkit import rdBase
 
+from pellucid.cache import key_of
 from pellucid.errors import InputError
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
-from pellucid.tables import SMILES_NAMES, smi_line
+from pellucid.tables import open_table, smiles_place
 
 FORMAT = 2
+CONTENT = "corpus.json"
+"""The file of a corpus that is written last."""
 # The arrays of a corpus: their type, and the length of a row.
 _ARRAYS: dict[str, tuple[str, int]] = {
     "atoms": ("u1", 4),
@@ -136,24 +137,24 @@ def write(folder: Path, parts: Iterable[Part], key: str) -> None:
         for file in files.values():
             file.close()
     content = {"format": FORMAT, "key": key, **numbering.content()}
-    (folder / "corpus.json").write_text(json.dumps(content) + "\n")
+    (folder / CONTENT).write_text(json.dumps(content) + "\n")
 
 
-def key_of(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
-    """Of everything that a corpus depends on."""
-    digest = hashlib.sha256(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}".encode())
-    if isinstance(source, str | Path):
-        digest.update(f"file{Path(source).suffix}".encode())
-        with _opened(source, compressed=False) as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
-    else:
-        for text in source:
-            digest.update(f"{text}\n".encode())
-    return digest.hexdigest()[:32]
+def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
+    """A key of everything that a corpus depends on."""
+    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _content(source))
 
 
-def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
+def _content(source: str | Path | Sequence[str]) -> Iterator[bytes]:
+    if not isinstance(source, str | Path):
+        yield from (f"{text}\n".encode() for text in source)
+        return
+    yield f"file{Path(source).suffix}".encode()
+    with _file(source).open("rb") as stream:
+        yield from iter(lambda: stream.read(1 << 20), b"")
+
+
+def _file(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
         raise InputError(
@@ -161,36 +162,15 @@ def _opened(path: str | Path, *, compressed: bool) -> IO[bytes]:
             got=f"{str(path)!r}, which is no file",
             cure="correct the path, or put a single SMILES into a list",
         )
-    if compressed and path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+    return path
 
 
 def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(number of the row, SMILES); in files the first line has the number 1, blank lines have none."""
+    """(number of the row, SMILES); in files it is the number of the line, and blank lines have none."""
     if not isinstance(source, str | Path):
         yield from enumerate(source, 1)
         return
-    try:
-        with _opened(source, compressed=True) as stream:
-            yield from _lines(line.decode("utf-8-sig", errors="replace").rstrip("\r\n") for line in stream)
-    except (EOFError, OSError, csv.Error) as error:
-        raise InputError(
-            "The source must be a text file, and a gzipped one if it is called .gz", got=f"{source}: {error}"
-        ) from None
-
-
-def _lines(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
-    first = next(lines, "")
-    low = [name.strip().lower() for name in next(csv.reader([first]), [])]
-    column = next((low.index(name) for name in SMILES_NAMES if name in low), None)
-    if column is None:
-        # Without names: the text before the first blank, as in .smi files.
-        for number, line in enumerate(chain([first], lines), 1):
-            if line.strip():
-                yield number, smi_line(line)[0]
-        return
-    reader = csv.reader(lines)
-    for cells in reader:
-        if cells:
-            yield reader.line_num + 1, cells[column] if column < len(cells) else ""
+    stream = open_table(_file(source), bare=True, undecodable="replace")
+    place = smiles_place(stream.header) or 0
+    for number, cells in stream:
+        yield number, cells[place] if place < len(cells) else ""

@@ -9,9 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.molecules.table import Rejection, counted
+from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.numbers import counted
 
 # Molecules that an error message lists.
 _LISTED = 5

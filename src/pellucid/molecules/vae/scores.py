@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from pellucid.molecules.table import counted
+from pellucid.numbers import counted
 
 _ARRAYS = ("deviations", "sizes", "leaves", "rows")
 

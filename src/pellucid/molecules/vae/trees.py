@@ -14,7 +14,7 @@ from rdkit import Chem, rdBase
 from pellucid import _checks
 from pellucid.errors import InputError
 from pellucid.molecules._smiles import parse
-from pellucid.molecules.table import counted
+from pellucid.numbers import counted
 
 # Charges are kept as bytes.
 _NEUTRAL = 8

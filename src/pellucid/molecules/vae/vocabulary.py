@@ -11,8 +11,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.molecules.table import counted
 from pellucid.molecules.vae.trees import Template, capacity, template
+from pellucid.numbers import counted
 
 
 class Templates(NamedTuple):
@@ -62,24 +62,35 @@ class Vocabulary:
         """The first of these labels that is not in the vocabulary."""
         return next((label for label in labels if label not in self.index), None)
 
+    def to_text(self) -> str:
+        """One line per label: its SMILES, a tab, how often it was seen."""
+        return "".join(f"{label}\t{self.counts[label]}\n" for label in self.labels)
+
+    @classmethod
+    def from_text(cls, text: str) -> Vocabulary:
+        """What `to_text` gave."""
+        try:
+            rows = [line.split("\t") for line in text.splitlines()]
+            vocabulary = cls({label: int(count) for label, count in rows})
+            for label in vocabulary.labels:
+                template(label)
+        except ValueError as error:
+            raise InputError(
+                "A vocabulary must be a text with a label, a tab and a number on each line", got=f"{error}"
+            ) from None
+        return vocabulary
+
     def save(self, path: str | Path) -> None:
-        """Write one line per label: its SMILES, a tab, how often it was seen."""
-        lines = "".join(f"{label}\t{self.counts[label]}\n" for label in self.labels)
-        Path(path).write_text(lines, encoding="utf-8")
+        """Write `to_text` to a file."""
+        Path(path).write_text(self.to_text(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
         """Read what `save` wrote."""
         try:
-            rows = [line.split("\t") for line in Path(path).read_text(encoding="utf-8").splitlines()]
-            vocabulary = cls({label: int(count) for label, count in rows})
-            for label in vocabulary.labels:
-                template(label)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                "A vocabulary must be a text with a label, a tab and a number on each line", got=f"{path}: {error}"
-            ) from None
-        return vocabulary
+            return cls.from_text(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError("A vocabulary must be a text file", got=f"{path}: {error}") from None
 
     @cached_property
     def templates(self) -> Templates:

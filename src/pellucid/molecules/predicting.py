@@ -1,0 +1,100 @@
+"""Predictions of a table of molecules, and how far the tree of each can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rdkit import rdBase
+
+from pellucid.domains import Speak
+from pellucid.molecules.explanation import MoleculeExplanation
+from pellucid.molecules.files import smiles_column
+from pellucid.molecules.property_model import PropertyModel
+from pellucid.molecules.table import canonical
+from pellucid.numbers import percent
+from pellucid.tables import read_table
+from pellucid.trust import FEWEST, unknown
+
+
+def predicted_table(
+    model: PropertyModel, path: Path, *, column: str | None, trust: bool, level: float, progress: bool, warn: Speak
+) -> Iterator[list[Any]]:
+    """The table as it is, with predictions beside; a row that cannot be used says why.
+
+    Parameters
+    ----------
+    model : PropertyModel
+        Predicts.
+    path : Path
+        A table with a column of SMILES.
+    column : str, optional
+        The column of SMILES; by default it is found by its name.
+    trust : bool
+        Also what the tree of each molecule says, its deviation and its bound.
+    level : float
+        The confidence of the bounds.
+    progress : bool
+        Show progress bars.
+    warn : callable
+        Takes sentences on rows without a prediction, a tree or a bound.
+    """
+    table = read_table(path)
+    with rdBase.BlockLogs():  # what is wrong with a row stands in the table
+        molecules = [canonical(text) for text in table.column(smiles_column(table.header, column, table.source))]
+    valid = list(dict.fromkeys(smiles for smiles, reason in molecules if not reason))
+    values = dict(zip(valid, model.predict(valid), strict=True)) if valid else {}
+    explanations = {}
+    if trust and valid:
+        explanations = {e.smiles: e for e in model.explain_many(valid, level=level, progress=progress)}
+    invalid = [row for row, (_, reason) in zip(table.numbers, molecules, strict=True) if reason]
+    if invalid:
+        warn(
+            f'{len(invalid)} of {len(molecules)} rows have no prediction, see the column "problem"; the first is row '
+            f"{invalid[0]}."
+        )
+    names = [f"predicted: {name}" for name in model.targets_]
+    if trust:
+        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}")
+        names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
+        _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
+    yield [*table.header, *names, *(["problem"] if invalid else [])]
+    for row, (smiles, reason) in zip(table.rows, molecules, strict=True):
+        cells: list[Any] = [""] * len(names)
+        if not reason:
+            cells = [*_short(values[smiles]), *(_trust_cells(explanations[smiles]) if trust else [])]
+        yield [*row, *cells, *([reason] if invalid else [])]
+
+
+def _note(explanation: MoleculeExplanation) -> str:
+    """Why there is no tree; empty where there is one."""
+    if len(explanation.members) == 1:
+        return "no similar molecule in the training data"
+    return "too few similar molecules" if len(explanation.members) < FEWEST else ""
+
+
+def _trust_cells(explanation: MoleculeExplanation) -> list[Any]:
+    """Tree, deviation, bound, members and note."""
+    blank, note = [""] * len(explanation.targets), _note(explanation)
+    tree = blank * 2 if note else [*_short(explanation.witnessed), *_short(explanation.deviation)]
+    bound = blank if note or explanation.bound is None else _short(explanation.bound)
+    return [*tree, *bound, len(explanation.members), note]
+
+
+def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -> None:
+    """Say where there is no tree, or no bound."""
+    trees = [explanation for explanation in explanations if not _note(explanation)]
+    if len(trees) < len(explanations):
+        count = f"{len(explanations) - len(trees)} of {len(explanations)} molecules"
+        warn(f'{count} have too few similar ones for a tree; see the column "note".')
+    unbounded = [e for e in trees if e.bound is None or (e.bound != e.bound).any()]
+    if unbounded:
+        none = all(explanation.bound is None for explanation in trees)
+        count = "no bounds" if none else f"bounds missing in {len(unbounded)} rows"
+        warn(f"There are {count}: {unknown(unbounded[0].level, unbounded[0].calibrated)}.")
+
+
+def _short(values: Any) -> list[Any]:
+    """Numbers with six digits; empty where a value is not known."""
+    return ["" if value != value else float(f"{value:.6g}") for value in values]

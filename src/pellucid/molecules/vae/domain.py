@@ -1,0 +1,322 @@
+"""Molecules as a domain of an autoencoder: read, split, learned from, measured, encoded, explained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+
+from pellucid.domains import Domain, Explained, Measured, Parts, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.errors import InputError, Parameter
+from pellucid.options import NoOptions, option
+from pellucid.summaries import HELD_OUT, Measure, RunSummary
+
+if TYPE_CHECKING:
+    from pellucid.explanations import Explanation
+    from pellucid.molecules.table import Molecules
+    from pellucid.molecules.vae.model import JunctionTreeVAE
+    from pellucid.trust import HeldOut
+
+# A network that learns from some thousand molecules on a laptop; the paper's is larger.
+_SMALL = {"width": 64, "latent": 8, "epochs": 20, "batch_size": 32}
+_SUITS = "what suits some thousand molecules"
+# Molecules of which each part of a split gets one.
+_FEWEST = 10
+# Molecules that are measured, and explained to show the extremes of, at most.
+_MEASURED, _EXPLAINED = 1000, 40
+# The share of the training molecules that early stopping looks at.
+_WATCHED = 0.05
+
+MEASURES = (
+    Measure(key="elbo", title="ELBO", better="higher",
+            about="the evidence lower bound of the network: log-probability of a molecule, at least, in nats"),
+    Measure(key="elbo_of_trees", title="ELBO of the trees", better="higher",
+            about="the same with the posterior that each molecule's tree gives it"),
+    Measure(key="reconstructed", title="reconstructed", better="higher",
+            about="the share of molecules that come back from the means of their encodings"),
+    Measure(key=HELD_OUT, title="held-out variance explained", better="higher",
+            about="of the encodings, by trees at molecules that they were not fitted to: 0 is no better than a "
+                  "constant"),
+    Measure(key="deviation", title="deviation", better="lower",
+            about="KL(tree || network), the mean over the members of a neighborhood, in nats"),
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AutoencoderReading(NoOptions):
+    """How SMILES are read."""
+
+    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
+    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AutoencoderSettings(TrainingOptions):
+    """What the training of an autoencoder can be set to; see `pellucid.molecules.vae.JunctionTreeVAE`."""
+
+    split: Literal["random", "scaffold"] = option(
+        "random", "How the test molecules are chosen; scaffold keeps ring systems together."
+    )
+    analogs: Literal["yes", "no"] = option("yes", "Fill neighborhoods with analogs.")
+    latent: int | None = option(
+        None,
+        "Numbers that describe the junction tree, and as many that describe how it is assembled.",
+        default=_SUITS,
+        minimum=1,
+    )
+    depth: int | None = option(None, "Rounds of message passing.", default=_SUITS, minimum=1)
+    patience: int | None = option(
+        None, "Stop early after this many epochs without a better validation loss.", default="all epochs", minimum=1
+    )
+
+
+@final
+class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
+    """Points of a latent space for molecules, explained by small trees of substructures."""
+
+    name: ClassVar[str] = "autoencoder"
+    about: ClassVar[str] = (
+        "Learn a latent space of molecules, and explain where each of them lies by a small tree of substructures."
+    )
+    source: ClassVar[str] = "A table with a column of SMILES, a file of SMILES, or a corpus of junction trees."
+    item: ClassVar[str] = "molecule"
+    counted: ClassVar[str] = "molecules"
+    points: ClassVar[str] = "molecules"
+    file: ClassVar[str] = "junction_tree_vae"
+    example: ClassVar[str] = '"SMILES"'
+    unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
+
+    Reading: ClassVar[type[NoOptions]] = AutoencoderReading
+    Settings: ClassVar[type[TrainingOptions]] = AutoencoderSettings
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def read(self, path: Path, reading: AutoencoderReading, model: JunctionTreeVAE | None = None) -> Molecules:
+        """The molecules that have a junction tree; for a trained model, one of labels that it knows."""
+        from pellucid.molecules.vae.tables import known_of, read_molecules
+
+        molecules = read_molecules(path, smiles=reading.smiles, names=reading.names)
+        if model is not None:
+            return known_of(molecules, model.vocabulary_)
+        if len(molecules) < _FEWEST:
+            raise InputError(
+                f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
+                got=f"{len(molecules)} in {path.name} that have a junction tree",
+                cure="add more, thousands if you can",
+            )
+        return molecules
+
+    def describe(self, source: Source[Molecules]) -> list[str]:
+        """What was read."""
+        from pellucid.molecules.vae.tables import described
+
+        text = described(source.data)
+        return [f"{source.path.name}: {text}" if source.path else text]
+
+    def plan(
+        self, source: Source[Molecules], settings: AutoencoderSettings, *, weight: float | None = None
+    ) -> Plan[Molecules, JunctionTreeVAE]:
+        """Split the molecules, and set up a small network."""
+        from pellucid import runs
+        from pellucid.molecules.neighborhoods import SimilarityRule
+        from pellucid.molecules.vae.model import JunctionTreeVAE
+        from pellucid.molecules.vae.tables import described
+
+        values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience")}
+        if weight is not None:
+            values["weight"] = weight
+        if settings.analogs == "no":
+            values["similar"] = SimilarityRule(analogs=False)
+        model = JunctionTreeVAE(game=None if settings.game == "none" else settings.game, **values)
+        parts, unknown = _parts(source.data, model.seed, settings.split)
+        notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
+        if unknown:
+            notes.append(
+                f"{unknown:,} molecules to validate and test on are not used: they have labels that no molecule to "
+                "learn from has"
+            )
+        if len(parts.test) > _MEASURED:
+            notes.append(f"scores are those of {_MEASURED:,} test molecules")
+        return Plan(
+            model=model,
+            parts=parts,
+            sizes={name: len(part) for name, part in parts._asdict().items()},
+            outputs=tuple(model.names),
+            description=described(source.data),
+            digest=runs.digest(text.encode() for text in parts.test.smiles),
+            split=settings.split,
+            loss="validation loss: negative ELBO in nats",
+            deviation="mean of KL(tree || network) over validation neighborhoods",
+            notes=tuple(notes),
+            rejected=tuple(tuple(row) for row in source.data.rejected),
+            stops_early=settings.patience is not None,
+        )
+
+    def fit(
+        self,
+        model: JunctionTreeVAE,
+        plan: Plan[Molecules, JunctionTreeVAE],
+        settings: AutoencoderSettings,
+        *,
+        folder: Path,
+        resume: bool,
+        progress: bool,
+    ) -> JunctionTreeVAE:
+        """Train all epochs, unless a patience is set, and calibrate on the validation molecules."""
+        model.fit(
+            plan.parts.train.smiles,
+            validation=0 if settings.patience is None else _WATCHED,
+            folder=folder,
+            resume=resume,
+            progress=progress,
+        )
+        return model.calibrate(plan.parts.validation.smiles, progress=progress)
+
+    def validate(self, model: JunctionTreeVAE, data: Molecules) -> tuple[float, float]:
+        """Negative ELBO, and mean deviation of the trees."""
+        scores = model.evaluate(_first(data, _MEASURED).smiles)
+        return -scores.neural.mean, 0.0 if math.isnan(scores.deviation) else scores.deviation
+
+    # -- measuring ---------------------------------------------------------------------------------------------
+
+    def measures(self, test: Molecules) -> Sequence[Measure]:
+        """The bounds, what comes back, and how far trees and network are apart."""
+        return MEASURES
+
+    def measure(self, model: JunctionTreeVAE, test: Molecules, *, progress: bool = False) -> Measured:
+        """Scores of the network and of its trees."""
+        import numpy as np
+
+        test = _first(test, _MEASURED)
+        scores = model.evaluate(test.smiles, progress=progress)
+        readable = test.select(scores.rows)
+        again = model.decode(model.encode(readable.smiles).mean)
+        hits = [text == smiles for text, smiles in zip(again, readable.smiles, strict=True)]
+        return Measured(
+            scores={
+                "elbo": scores.neural.mean,
+                "elbo_of_trees": scores.tree.mean,
+                "reconstructed": sum(hits) / len(hits),
+                "deviation": None if math.isnan(scores.deviation) else scores.deviation,
+            },
+            tested=len(readable),
+            deviations=scores.deviations[scores.sizes > 2],
+            deviation_unit="KL(tree || network), the mean over the members, in nats",
+            held_out=_held_out(model, readable.smiles, progress=progress),
+            calibration=model.calibration_,
+            units=np.ones(len(model.names)),
+        )
+
+    def examples(
+        self, model: JunctionTreeVAE, test: Molecules, *, level: float, progress: bool = False
+    ) -> Sequence[Shown]:
+        """Explanations of test molecules whose neighborhoods say something."""
+        from pellucid.molecules.vae.tables import known_of
+
+        molecules = _first(known_of(test, model.vocabulary_), _EXPLAINED)
+        explanations = [model.explain(smiles, level=level) for smiles in molecules.smiles]
+        return [
+            Shown(label, explanation, explanation.divergence or 0.0)
+            for label, explanation in zip(molecules.labels(), explanations, strict=True)
+            if len(explanation.members) > 2
+        ]
+
+    # -- use ---------------------------------------------------------------------------------------------------
+
+    def load(self, folder: Path) -> JunctionTreeVAE:
+        """A saved `JunctionTreeVAE`."""
+        from pellucid.molecules.vae.model import JunctionTreeVAE
+
+        return JunctionTreeVAE.load(folder)
+
+    def predict(
+        self,
+        model: JunctionTreeVAE,
+        path: Path,
+        reading: AutoencoderReading,
+        settings: NoOptions,
+        *,
+        progress: bool,
+        warn: Speak,
+    ) -> Iterator[Sequence[Any]]:
+        """The table as it is, with the mean of each latent coordinate beside."""
+        from pellucid.molecules.vae.tables import encoded_table
+
+        return encoded_table(model, path, smiles=reading.smiles, warn=warn)
+
+    def explain(
+        self,
+        model: JunctionTreeVAE,
+        what: str,
+        reading: AutoencoderReading,
+        settings: NoOptions,
+        *,
+        level: float,
+        progress: bool,
+        warn: Speak,
+    ) -> Explained:
+        """The tree of a molecule, or of each molecule of a table that the encoder can read."""
+        from pellucid.molecules.domain import MoleculeReading, molecules_in
+
+        labels = molecules_in(what, MoleculeReading(smiles=reading.smiles, names=reading.names), warn)
+        explanations: dict[str, Explanation] = {}
+        errors: dict[str, InputError] = {}
+        for smiles, label in labels.items():
+            try:
+                explanations[label] = model.explain(smiles, level=level)
+            except InputError as error:
+                errors[label] = error
+        if not explanations and errors:
+            raise next(iter(errors.values()))
+        return Explained(explanations, {label: str(error) for label, error in errors.items()})
+
+    # -- pages -------------------------------------------------------------------------------------------------
+
+    def write_report(self, summary: RunSummary, path: Path) -> None:
+        """A gallery of molecules below the numbers."""
+        from pellucid.molecules import report
+
+        report.write(summary, path)
+
+    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
+        """A gallery."""
+        from pellucid.molecules import report
+
+        report.write_explanations(explanations, path, title=title)
+        return 0
+
+
+def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:
+    """The parts of a split, and how many molecules are in none: they have labels that nothing can be learned of."""
+    from pellucid.molecules.splitting import split
+    from pellucid.molecules.vae.tables import corpus_of, known_of
+
+    parts = split(molecules, seed, kind)
+    vocabulary = corpus_of(parts.train.smiles).vocabulary()
+    known = Parts(parts.train, known_of(parts.validation, vocabulary), known_of(parts.test, vocabulary))
+    for name in ("validation", "test"):
+        if not len(getattr(known, name)):
+            raise InputError(
+                "Molecules to validate and test on must have labels that molecules to learn from have",
+                got=f"none of the {len(getattr(parts, name))} for {name} with such labels",
+                cure=f"add more molecules, or use {Parameter('split', 'random')}",
+            )
+    return known, sum(map(len, parts)) - sum(map(len, known))
+
+
+def _first(molecules: Molecules, most: int) -> Molecules:
+    return molecules.select(range(min(len(molecules), most)))
+
+
+def _held_out(model: JunctionTreeVAE, smiles: Sequence[str], *, progress: bool) -> HeldOut:
+    """What trees say of members that they were not fitted to, around molecules that the encoder can read."""
+    from pellucid.molecules.vae.measuring import posteriors
+    from pellucid.trust import held_out
+
+    readable = model.readable(model.surroundings(smiles, progress=progress), progress=progress)
+    f = posteriors(model.network_, model.vocabulary_, readable.corpus, readable.index)
+    return held_out(f, readable.fingerprints.dense(), readable.hoods, model.family(), seed=1)

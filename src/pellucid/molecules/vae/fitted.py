@@ -1,0 +1,34 @@
+"""What fitting an autoencoder gives, and how it is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from pellucid.models import Fitted
+from pellucid.molecules.analogs import RGroups
+from pellucid.molecules.fitted import GROUPS, REJECTED
+from pellucid.molecules.table import Rejection
+from pellucid.molecules.vae.networks import TreeAutoencoder
+from pellucid.molecules.vae.vocabulary import Vocabulary
+from pellucid.storage import TEXTS, TextFile, optional, stored
+from pellucid.trust import Calibration
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FittedAutoencoder(Fitted):
+    """What a fit of a `JunctionTreeVAE` gave; see its attributes."""
+
+    network: TreeAutoencoder
+    vocabulary: Vocabulary = stored(TextFile("vocabulary.txt", Vocabulary.to_text, Vocabulary.from_text))
+    groups: RGroups = stored(GROUPS)
+    pool: tuple[str, ...] = stored(TEXTS)
+    rejected: tuple[Rejection, ...] = stored(REJECTED)
+    left_out: dict[str, int] = stored()
+    calibration: Calibration | None = stored(optional(Calibration))
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Models of earlier versions have no calibration."""
+        return {"calibration": None, **content}

@@ -1,0 +1,130 @@
+"""Molecules for an autoencoder from tables, lists of SMILES and corpora, and encodings as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.molecules.files import smiles_column
+from pellucid.molecules.table import Molecules, Rejection, counted
+from pellucid.molecules.vae.corpus import Corpus
+from pellucid.tables import read_table, row_names
+
+if TYPE_CHECKING:
+    from pellucid.molecules.vae.model import JunctionTreeVAE
+    from pellucid.molecules.vae.vocabulary import Vocabulary
+
+# More molecules are decomposed on all cores, and their junction trees kept on disk.
+_FEW = 2000
+
+
+def read_molecules(path: Path, *, smiles: str | None = None, names: str | None = None) -> Molecules:
+    """The different molecules that have a junction tree, without stereochemistry, which the encoder does not see.
+
+    Parameters
+    ----------
+    path : Path
+        A table with a column of SMILES, a .smi file, a gzipped file of either kind, or a folder that `Corpus.build`
+        wrote.
+    smiles : str, optional
+        The column of SMILES of a table; by default it is found by its name.
+    names : str, optional
+        The column of names of a table; by default one called id, name or the like, if there is one.
+    """
+    if (path / "corpus.json").is_file():
+        return _merged(Corpus.open(path))
+    if path.suffix.lower() == ".gz":
+        return _merged(Corpus.build(path, progress=False))
+    table = read_table(path)
+    texts = table.column(smiles_column(table.header, smiles, table.source))
+    corpus, numbers = corpus_of(texts), np.array(table.numbers)
+    reasons = {rejection.row: rejection.reason for rejection in corpus.rejected}
+    rejected = [
+        # Of very many a corpus on disk remembers the first reasons.
+        Rejection(int(numbers[row - 1]), texts[row - 1], reasons.get(row, "no junction tree"))
+        for row in np.setdiff1d(np.arange(1, len(texts) + 1), corpus.arrays["rows"]).tolist()
+    ]
+    return _merged(corpus, numbers, row_names(table, names), rejected)
+
+
+def _merged(
+    corpus: Corpus,
+    numbers: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    rejected: Sequence[Rejection] | None = None,
+) -> Molecules:
+    """The molecules of a corpus, rows of the same one merged; `numbers` and `names` are those of the rows."""
+    groups: dict[str, list[int]] = {}
+    for i, row in enumerate(corpus.arrays["rows"].tolist()):
+        groups.setdefault(corpus.smiles(i), []).append(row)
+    return Molecules(
+        smiles=tuple(groups),
+        y=np.zeros((len(groups), 0)),
+        targets=(),
+        rows=tuple(
+            tuple(row if numbers is None else int(numbers[row - 1]) for row in rows) for rows in groups.values()
+        ),
+        names=()
+        if names is None
+        else tuple(
+            ", ".join(dict.fromkeys(names[row - 1] for row in rows if names[row - 1])) for rows in groups.values()
+        ),
+        rejected=corpus.rejected if rejected is None else tuple(rejected),
+    )
+
+
+def corpus_of(smiles: Sequence[str]) -> Corpus:
+    """The junction trees of molecules: of a few in memory, of many on disk."""
+    return Corpus.of(smiles) if len(smiles) < _FEW else Corpus.build(smiles, progress=False)
+
+
+def described(molecules: Molecules) -> str:
+    """In one line what was read and what was rejected."""
+    merged = sum(len(rows) - 1 for rows in molecules.rows)
+    parts = [f"{counted(len(molecules), 'molecule')} with a junction tree"]
+    parts += [f"{counted(merged, 'row')} merged with others of the same molecule"] if merged else []
+    parts += [f"{counted(len(molecules.rejected), 'row')} rejected"] if molecules.rejected else []
+    return "; ".join(parts)
+
+
+def known_of(molecules: Molecules, vocabulary: Vocabulary) -> Molecules:
+    """Those whose junction trees have labels of the vocabulary alone."""
+    corpus = corpus_of(molecules.smiles)
+    known, _ = corpus.known(vocabulary)
+    return molecules.select(corpus.arrays["rows"][known] - 1)
+
+
+def encoded_table(
+    model: JunctionTreeVAE, path: Path, *, smiles: str | None, warn: Callable[[str], None]
+) -> Iterator[list[Any]]:
+    """The table as it is, with the mean of each latent coordinate beside; a row that cannot be encoded says why.
+
+    Parameters
+    ----------
+    model : JunctionTreeVAE
+        A trained model.
+    path : Path
+        A table with a column of SMILES, or a .smi file.
+    smiles : str, optional
+        The column of SMILES; by default it is found by its name.
+    warn : callable
+        Takes a sentence if some rows cannot be encoded.
+    """
+    table = read_table(path)
+    texts = table.column(smiles_column(table.header, smiles, table.source))
+    encoding = model.encode(texts, on_error="skip")
+    problems = {rejection.row - 1: rejection.reason for rejection in encoding.rejected}
+    if problems:
+        first = table.numbers[min(problems)]
+        warn(
+            f'{len(problems)} of {len(texts)} rows have no encoding, see the column "problem"; the first is row '
+            f"{first}."
+        )
+    names = model.names[: encoding.mean.shape[1]]
+    yield [*table.header, *names, *(["problem"] if problems else [])]
+    for i, (row, mean) in enumerate(zip(table.rows, encoding.mean.tolist(), strict=True)):
+        cells = [""] * len(names) if i in problems else [float(f"{value:.6g}") for value in mean]
+        yield [*row, *cells, *([problems.get(i, "")] if problems else [])]

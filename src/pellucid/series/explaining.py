@@ -1,0 +1,160 @@
+"""Explanations of recordings: after which row, along what, and of every file of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, final
+
+from pellucid.errors import InputError, Parameter
+from pellucid.options import NoOptions, option
+from pellucid.text_tables import aligned
+
+if TYPE_CHECKING:
+    from pellucid.series.explanation import ForecastExplanation
+    from pellucid.series.forecaster import Forecaster
+    from pellucid.series.recordings import Recordings
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SeriesExplaining(NoOptions):
+    """Which forecast of a recording is explained."""
+
+    at: int | None = option(
+        None, "The row after which the forecast starts, counted from 1.", metavar="ROW", default="the last", minimum=1
+    )
+    forced: bool = option(False, "Predict each step from the real values before it.")
+
+
+class Start(NamedTuple):
+    """Where a forecast begins."""
+
+    piece: int
+    """The place of the piece among the recordings."""
+    row: int
+    """How many of its rows come before the forecast."""
+
+
+def explain_recordings(
+    model: Forecaster, source: Recordings, settings: SeriesExplaining, *, level: float
+) -> tuple[dict[str, ForecastExplanation], dict[str, InputError]]:
+    """An explanation of each recording, after the row of the settings or after the last one.
+
+    What really came is shown where it is in the recording. Beside the local laws stands that of the recording as a
+    whole.
+
+    Returns
+    -------
+    (dict of str to ForecastExplanation, dict of str to InputError)
+        Explanations by recording and row, and why some recordings have none.
+    """
+    explanations: dict[str, ForecastExplanation] = {}
+    errors: dict[str, InputError] = {}
+    for last in source.ends():
+        label = source.origins[last].label
+        try:
+            start = _start(model, source, last, settings)
+            row = source.origins[start.piece].row + start.row
+            explanations[f"{label}, after row {row}"] = _explanation(model, source, start, settings, level)
+        except InputError as error:
+            errors[label] = error
+    return explanations, errors
+
+
+def _start(model: Forecaster, source: Recordings, last: int, settings: SeriesExplaining) -> Start:
+    """Where the forecast of the recording begins whose last piece this is."""
+    if settings.at is None:
+        return Start(last, len(source.values[last]) - (model.horizon if settings.forced else 0))
+    pieces = _pieces(source, last)
+    for i in pieces:
+        begin = source.origins[i].row
+        if begin < settings.at <= begin + len(source.values[i]):
+            return Start(i, settings.at - begin)
+    spans = [f"{source.origins[i].row + 1} to {source.origins[i].row + len(source.values[i])}" for i in pieces]
+    raise InputError(
+        f"{Parameter('at')} must be a row of the recording",
+        got=f"{settings.at} for {source.origins[last].label}, which has the rows {', '.join(spans)}",
+        cure="choose one of them",
+        parameter="at",
+    )
+
+
+def _pieces(source: Recordings, place: int) -> list[int]:
+    """The places of all pieces of the recording that one is a piece of."""
+    label = source.origins[place].label
+    return [i for i, origin in enumerate(source.origins) if origin.label == label]
+
+
+def _explanation(
+    model: Forecaster, source: Recordings, start: Start, settings: SeriesExplaining, level: float
+) -> ForecastExplanation:
+    """The forecast that begins here, with the law of the recording as a whole."""
+    values, row = source.values[start.piece], start.row
+    begin, name = source.origins[start.piece].row, source.sources[start.piece]
+    if row < model.context:
+        raise InputError(
+            f"A forecast needs the {model.context} rows before it",
+            got=f"{max(0, row)} in {name} up to row {begin + max(0, row)}",
+            cure=f"choose a later row with {Parameter('at')}, or a longer recording",
+            parameter="at",
+        )
+    future = values[row : row + model.horizon]
+    complete = len(future) == model.horizon
+    if settings.forced and not complete:
+        raise InputError(
+            f"{Parameter('forced')} needs the {model.horizon} rows that came after",
+            got=f"{len(future)} in {name} after row {begin + row}",
+            cure=f"choose an earlier row with {Parameter('at')}",
+            parameter="at",
+        )
+    explanation = model.explain(values[:row], future if complete else None, forced=settings.forced, level=level)
+    pieces = _pieces(source, start.piece)
+    if max(len(source.values[i]) for i in pieces) < model.context + model.horizon:
+        return explanation
+    return replace(explanation, overall=model.law_of(source.pick(pieces)))
+
+
+def overview(explanations: Mapping[str, ForecastExplanation], target: str | int | None = None) -> str:
+    """A line for each forecast: how closely it follows its laws, and how much the law of the whole explains.
+
+    Parameters
+    ----------
+    explanations : mapping of str to ForecastExplanation
+        By recording and row.
+    target : str or int, optional
+        The channel to speak of; by default all of them.
+    """
+    rows, enough = [], 0
+    for label, explanation in explanations.items():
+        whole, local = (None, None) if explanation.overall is None else explanation.overall.shares()
+        enough += explanation.overall is not None and bool(explanation.overall.enough())
+        shares = ["-" if share is None else f"{share:.0%}" for share in (local, whole)]
+        deviation = relative_deviation(explanation, target)
+        rows.append([label, f"{deviation:.3g}", f"{explanation.variation.mean():.4g}", *shares])
+    head = ["forecast", "relative deviation", "variation", "held-out variance explained: local", "whole"]
+    lines = [aligned(head, rows), "held-out variance explained is over one-step predictions of the whole recording"]
+    if enough:
+        lines.append(
+            f"in {enough} of {len(rows)} one law for the whole recording is enough: so few steps do not determine "
+            "local coefficients"
+        )
+    return "\n".join(lines)
+
+
+def relative_deviation(explanation: ForecastExplanation, target: str | int | None = None) -> float:
+    """Root mean squared error between laws and forecast, each channel relative to how much its forecast moves.
+
+    Parameters
+    ----------
+    explanation : ForecastExplanation
+        Of H steps.
+    target : str or int, optional
+        The channel; by default the mean square over all of them.
+    """
+    import numpy as np
+
+    columns = list(range(len(explanation.channels))) if target is None else [explanation.channel(target)]
+    gaps = np.square(explanation.mean - explanation.witnessed)[:, columns].mean(0)
+    moves = explanation.mean[:, columns].var(axis=0)
+    return float(np.sqrt((gaps / np.where(moves > 0, moves, np.nan)).mean()))

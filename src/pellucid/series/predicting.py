@@ -1,0 +1,29 @@
+"""Forecasts as a table: what comes after the end of every recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pellucid.series.forecaster import Forecaster
+    from pellucid.series.recordings import Recordings
+
+
+def forecast_table(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:
+    """A line of names, then a row per recording, step and channel.
+
+    "one-step sd" is the standard deviation of one step given those before it, which is not accumulated.
+    """
+    yield ["recording", "step", "channel", "forecast", "one-step sd"]
+    labels = source.labels()
+    for i in source.ends():
+        forecast = model.forecast(source.values[i])
+        for step, (mean, covariance) in enumerate(zip(forecast.mean, forecast.covariance, strict=True), 1):
+            for k, channel in enumerate(model.channels_):
+                yield [labels[i], step, channel, _short(mean[k]), _short(covariance[k, k] ** 0.5)]
+
+
+def _short(value: float) -> Any:
+    """Six digits; empty where a value is not known."""
+    return "" if value != value else float(f"{value:.6g}")

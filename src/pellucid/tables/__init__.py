@@ -1,0 +1,34 @@
+"""Users' tables in text files: one reader for molecules, audits, recordings and corpora.
+
+`read_table` gives the cells of a file, `open_table` its rows one after the other, `read_columns` its columns of
+numbers. What they share is here once: encodings, separators, quotes, lines of names, decimal commas, blanks, numbers
+of rows.
+"""
+
+from pellucid.tables.cells import BLANKS, DATES, LARGEST, is_date, is_number, number_of, value_of
+from pellucid.tables.names import ID_NAMES, SMILES_NAMES, plain, require_column, smiles_place
+from pellucid.tables.numeric import Columns, read_columns
+from pellucid.tables.reading import RowStream, Table, open_table, read_table, row_names, smi_line
+
+__all__ = [
+    "BLANKS",
+    "DATES",
+    "ID_NAMES",
+    "LARGEST",
+    "SMILES_NAMES",
+    "Columns",
+    "RowStream",
+    "Table",
+    "is_date",
+    "is_number",
+    "number_of",
+    "open_table",
+    "plain",
+    "read_columns",
+    "read_table",
+    "require_column",
+    "row_names",
+    "smi_line",
+    "smiles_place",
+    "value_of",
+]

@@ -1,0 +1,66 @@
+"""Names of columns: what they say, and which one was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from pellucid.errors import InputError
+
+SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
+"""Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
+ID_NAMES = ("id", "ids", "index", "idx", "key", "name", "row", "number", "no", "unnamed:_0", "")
+"""Names of a column that numbers or names its rows, as `plain` has them; and whatever ends in _id."""
+ROW_NAMES = (
+    "id", "name", "names", "title", "compound", "compound_id", "compound_name", "molecule_id", "molecule_name",
+    "mol_id", "molecule_chembl_id", "chembl_id",
+)  # fmt: skip
+"""Names of a column that says what its rows are called."""
+
+
+def plain(name: str) -> str:
+    """A name of a column without what people write differently: capitals, blanks and hyphens."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def smiles_place(header: Iterable[str]) -> int | None:
+    """Where the column of SMILES is, by its name.
+
+    Examples
+    --------
+    >>> smiles_place(["id", "Canonical SMILES", "pIC50"]), smiles_place(["id", "pIC50"])
+    (1, None)
+    """
+    names = [plain(name) for name in header]
+    return next((names.index(name) for name in SMILES_NAMES if name in names), None)
+
+
+def require_column(name: str, header: Iterable[str], source: str, what: str) -> None:
+    """Refuse a name that is no column, with the one that may have been meant.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    header : iterable of str
+        The names of the columns.
+    source : str
+        What the file is called.
+    what : str
+        What the column would have been, for the message.
+
+    Examples
+    --------
+    >>> require_column("PIC50", ["smiles", "pIC50"], "a.csv", "A target")
+    Traceback (most recent call last):
+    pellucid.errors.InputError: A target must be a column of a.csv. Got 'PIC50'; did you mean 'pIC50'? Its columns ...
+    """
+    columns = list(header)
+    if name in columns:
+        return
+    spellings = {plain(other): other for other in reversed(columns)}
+    close = difflib.get_close_matches(plain(name), spellings, 1)
+    meant = f"did you mean {spellings[close[0]]!r}? Its" if close else "its"
+    raise InputError(
+        f"{what} must be a column of {source}", got=f"{name!r}", cure=f"{meant} columns are {', '.join(columns)}"
+    )

@@ -1,0 +1,201 @@
+"""Tables of text: a line of names, then rows of cells; read row by row, or as a whole."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple, final
+
+from pellucid.errors import InputError, Parameter
+from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, plain, require_column, smiles_place
+from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of
+
+# Lines in which the first two rows are looked for: a quoted cell may go on over several.
+_HEAD = 50
+
+
+class Table(NamedTuple):
+    """The cells of a file, as text."""
+
+    header: list[str]
+    rows: list[list[str]]
+    numbers: list[int]
+    """The number of each row: that of the line of the file on which it begins, the first being 1."""
+    comma: bool
+    """Whether numbers may have a decimal comma."""
+    source: str
+    """The name of the file, for messages."""
+
+    def column(self, name: str) -> list[str]:
+        """The cells of one column."""
+        place = self.header.index(name)
+        return [row[place] for row in self.rows]
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowStream:
+    """The rows of a file, read as they are asked for, once."""
+
+    header: list[str]
+    separator: str
+    """A comma, semicolon or tab; a blank in files of SMILES and names."""
+    source: str
+    """The name of the file, for messages."""
+    rows: Iterator[tuple[int, list[str]]]
+    """The number of each row, as in `Table`, and its cells: fewer or more than names where the file is so."""
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return self.rows
+
+
+def open_table(path: str | Path, *, bare: bool = False, undecodable: Undecodable = "refuse") -> RowStream:
+    """The rows of a text file, one after the other: however long it is, memory does not fill up.
+
+    Cells are separated by commas, semicolons or tabs, see `pellucid.tables.text.separator_of`. Blank lines do not
+    count as rows, but keep their numbers. A file that ends in .smi has no line of names: each line is a SMILES, a blank
+    or tab, and a name, in columns called "smiles" and "name". A file that ends in .gz is gzipped.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    bare : bool
+        Whether a file without a line of names is one of SMILES and names, too, whatever it is called.
+    undecodable : {"refuse", "replace"}
+        What is done about bytes that are no text.
+    """
+    path = Path(path)
+    rest = lines_of(path, undecodable)
+    head = list(islice(rest, _HEAD))
+    try:
+        separator = separator_of(head)
+        header = next((row for row in rows_of(head, separator) if any(row)), [])
+    except csv.Error as error:
+        raise _unreadable(path.name, error) from None
+    lines = chain(head, rest)
+    suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
+    if _is_list(header, separator, smi=suffix.lower() == ".smi", bare=bare):
+        return RowStream(header=["smiles", "name"], separator=" ", source=path.name, rows=_listed(lines))
+    rows = _rows(lines, separator, path.name)
+    next(rows, None)
+    return RowStream(header=header, separator=separator, source=path.name, rows=rows)
+
+
+def _is_list(header: list[str], separator: str, *, smi: bool, bare: bool) -> bool:
+    """Whether a file holds a SMILES and a name on each line, and not a table with a line of names."""
+    named = smiles_place(header) is not None
+    if smi:
+        return not (named and len(header) > 1 and separator in ",;")
+    return bare and not named
+
+
+def _rows(lines: Iterator[str], separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    number = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise _unreadable(source, error) from None
+
+
+def _listed(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    first = True
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        cells = smi_line(line)
+        if not (first and plain(cells[0]) in SMILES_NAMES):  # some programs write a line of names
+            yield number, list(cells)
+        first = False
+
+
+def _unreadable(source: str, error: Exception) -> InputError:
+    return InputError(f"{source} must be a table in text", got=f"one that cannot be read: {error}")
+
+
+def read_table(path: str | Path | Table) -> Table:
+    """The cells of a text file with a line of names, see `open_table`; a table that was read before is given back.
+
+    Where semicolons separate the cells, numbers may have a decimal comma. Every column must have its own name, and
+    every row as many cells as there are names.
+    """
+    if isinstance(path, Table):
+        return path
+    if not isinstance(path, str | Path):
+        raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="give its path")
+    path = Path(path)
+    if path.is_dir():
+        raise InputError("The table must be a CSV file", got=f"{path}, which is a folder", cure="name a file in it")
+    if not path.exists():
+        raise InputError("The table must be a CSV file", got=f"{path}, which does not exist", cure="correct the path")
+    stream = open_table(path)
+    header, source = stream.header, stream.source
+    counted = list(stream)
+    if stream.separator == " " and not counted:
+        raise InputError(f"{source} must hold a SMILES on each line", got="none", cure="is it the right file?")
+    if not counted:
+        raise InputError(
+            f"{source} must have a line of names and at least one row",
+            got=f"{int(bool(header))} lines",
+            cure="is it the right file?",
+        )
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"Every column of {source} must have its own name", got=f"{twice[0]!r} twice", cure="rename one"
+        )
+    for number, row in counted:
+        if len(row) != len(header):
+            raise InputError(
+                f"Every row of {source} must have {len(header)} cells, separated by {stream.separator!r}",
+                got=f"{len(row)} in row {number}",
+                cure="mend it, and put texts that contain the separator in quotes",
+            )
+    return Table(
+        header=header,
+        rows=[row for _, row in counted],
+        numbers=[number for number, _ in counted],
+        comma=stream.separator == ";",
+        source=source,
+    )
+
+
+def smi_line(line: str) -> tuple[str, str]:
+    """SMILES and name of a line of a .smi file, which must not be blank.
+
+    An extension (CXSMILES) stays with its SMILES, for whoever reads that to refuse: without it, it would be another
+    molecule.
+
+    Examples
+    --------
+    >>> smi_line("CCO ethanol"), smi_line("C[C@H](N)O |&1:1| racemate")
+    (('CCO', 'ethanol'), ('C[C@H](N)O |&1:1| racemate', ''))
+    """
+    smiles, *rest = line.strip().split(maxsplit=1)
+    if rest and rest[0].startswith("|"):
+        return line.strip(), ""
+    return smiles, rest[0] if rest else ""
+
+
+def row_names(table: Table, column: str | None = None) -> list[str]:
+    """What each row is called, "" where it has no name.
+
+    Parameters
+    ----------
+    table : Table
+        What was read.
+    column : str, optional
+        Where the names are; by default in a column whose own name says so.
+    """
+    if column is not None:
+        require_column(column, table.header, table.source, f"{Parameter('names'):=}")
+    else:
+        column = next((title for title in table.header if plain(title) in ROW_NAMES), None)
+    return [""] * len(table.rows) if column is None else [cell.strip() for cell in table.column(column)]

@@ -1,0 +1,183 @@
+"""Checkpoints: written whole or not at all, read back as plain tensors and numbers, in a folder of one run alone.
+
+identity.json   the settings and data of the run, which a resumed one must share
+last.ckpt       where an interrupted run goes on
+best.ckpt       the best epoch so far, where there are validation data
+result.ckpt     the epoch that was kept, once the run is finished
+history.json    the losses of every epoch; the last file to be written
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import lightning.pytorch as lightning
+import torch
+from lightning.pytorch.callbacks import Callback
+
+from pellucid.errors import InputError, Parameter
+from pellucid.training.batches import Batches
+
+
+@final
+class CheckpointWriter(Callback):
+    """Writes `last.ckpt` every so often and at the end of every epoch; killed in between, the old one stays."""
+
+    # Checkpoints name callbacks by this key; the one of version 0.1 is still read.
+    state_key = "_Keeper"
+
+    def __init__(self, path: Path, batches: Batches, seconds: float) -> None:
+        self.path, self.batches, self.seconds = path, batches, seconds
+        self.written = time.monotonic()
+
+    # Lightning asks loaders for their state too, but gives it back only to runs interrupted in mid-epoch.
+    def state_dict(self) -> dict[str, Any]:
+        return self.batches.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.batches.load_state_dict(state)
+
+    def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        # What a network draws by itself, such as dropout, depends on the seed and the step alone, too.
+        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step)
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        # Not after an epoch's last batch: a run that went on from there would skip the epoch's validation.
+        ended = self.batches.position == len(self.batches)
+        if not ended and time.monotonic() - self.written >= self.seconds:
+            self._save(trainer)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._save(trainer)
+
+    def _save(self, trainer: lightning.Trainer) -> None:
+        save(trainer, self.path)
+        self.written = time.monotonic()
+
+
+@final
+class BestEpoch(Callback):
+    """Keeps the epoch with the smallest validation loss, the first of equals, as `best.ckpt`; ends a run after
+    `patience` epochs without a better one, or where the loss is no longer finite.
+
+    What it remembers has no path in it: Lightning's own callback forgets the best epoch of a folder that was moved.
+    """
+
+    # Checkpoints name callbacks by this key.
+    state_key = "_Best"
+
+    def __init__(self, path: Path, result: Path, patience: int) -> None:
+        self.path, self.result, self.patience = path, result, patience
+        self.score: float | None = None
+        self.waited = 0
+        self.ended = False
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        trainer.should_stop = self.ended  # a run that was killed right after its last epoch is not to have another
+
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        score = float(trainer.callback_metrics["validation_loss"])
+        self.waited += 1
+        if self.score is None or score < self.score:
+            self.score, self.waited = math.inf if math.isnan(score) else score, 0
+            save(trainer, self.path)
+        self.ended = self.waited >= self.patience or not math.isfinite(score)
+        trainer.should_stop = trainer.should_stop or self.ended
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"score": self.score, "waited": self.waited, "ended": self.ended}
+
+    def on_load_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
+        states = checkpoint["callbacks"]
+        if self.state_key in states:
+            state = states[self.state_key]
+            self.score, self.waited, self.ended = state["score"], state["waited"], state["ended"]
+        else:  # written by Pellucid 0.1, which left this to callbacks of Lightning
+            old = {name.partition("{")[0]: state for name, state in states.items()}
+            score, self.waited = old["ModelCheckpoint"]["best_model_score"], old["EarlyStopping"]["wait_count"]
+            self.score, self.ended = None if score is None else float(score), self.waited >= self.patience
+        if self.score is not None and not (self.path.exists() or self.result.exists()):
+            raise InputError(
+                "The folder of a run must be whole",
+                got=f"{self.path.parent} without {self.path.name}, the best epoch so far",
+                cure="copy or move all of its files, or start anew in another folder",
+            )
+
+
+def save(trainer: lightning.Trainer, path: Path) -> None:
+    """Write a checkpoint, whole or not at all."""
+    draft = path.with_suffix(".draft")
+    trainer.save_checkpoint(draft)
+    os.replace(draft, path)
+
+
+def load(path: Path) -> Any:
+    """A checkpoint's content, tensors and plain values only."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            "A checkpoint must be as it was written",
+            got=f"{path}, which is damaged or not a checkpoint ({reason})",
+            cure="delete its folder and start anew",
+        ) from None
+
+
+@contextmanager
+def opened(folder: Path | None, identity: Mapping[str, Any], *, resume: bool) -> Iterator[Path]:
+    """The folder of a run, made if need be and marked with the run's identity; None is one for the time being."""
+    if folder is None:
+        if resume:
+            raise InputError(
+                "To resume a run, its folder must be given",
+                got="none",
+                cure=f"pass {Parameter('folder'):=}",
+                parameter="folder",
+            )
+        with tempfile.TemporaryDirectory(prefix="pellucid-") as temporary:
+            yield Path(temporary)
+        return
+    if folder.is_file():
+        raise InputError(
+            f"{Parameter('folder')} must be a folder",
+            got=f"{folder}, which is a file",
+            cure="choose another folder",
+            parameter="folder",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    _check_identity(folder, identity, resume)
+    yield folder
+
+
+def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    """Refuse to mix two runs in one folder, or to go on with other settings or data."""
+    record = folder / "identity.json"
+    if record.exists() and not resume:
+        raise InputError(
+            "The folder of a new run must hold no other run",
+            got=f"{folder}",
+            cure=f"go on from it with {Parameter('resume', True)}, or choose another folder",
+            parameter="resume",
+        )
+    if record.exists():
+        before, now = json.loads(record.read_text()), json.loads(json.dumps(identity))
+        changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        if changed:
+            name = changed[0]
+            got = "other data" if name == "data" else f"another `{name}`: {now.get(name)!r} for {before.get(name)!r}"
+            raise InputError(
+                "A resumed run must have the settings and data of the interrupted one",
+                got=got,
+                cure="restore it, or start anew in another folder",
+            )
+    record.write_text(json.dumps(identity, indent=1) + "\n")

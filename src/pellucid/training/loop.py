@@ -1,0 +1,216 @@
+"""The training loop, with Lightning: devices, early stopping, interruption and exact resume.
+
+Checkpoints are read back as plain tensors and numbers, so nothing loaded from disk can run code.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import lightning.pytorch as lightning
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.callbacks import Callback
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from pellucid.errors import ConvergenceError, InputError
+from pellucid.training import checkpoints
+from pellucid.training.checkpoints import BestEpoch, CheckpointWriter
+from pellucid.training.fits import Fit, History, Result
+from pellucid.training.progress import EpochHistory, ProgressBar
+from pellucid.training.settings import TrainingSettings
+
+# Longer gradients are cut to this norm.
+_MAX_GRADIENT_NORM = 1.0
+
+
+def train(
+    fit: Fit[Result],
+    settings: TrainingSettings,
+    *,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    device: str = "auto",
+    checkpoint_seconds: float = 60.0,
+) -> Result:
+    """Train the network of a fit in place, and return the fit's result.
+
+    Parameters
+    ----------
+    fit : Fit
+        The network, its data and its loss.
+    settings : TrainingSettings
+        How long and how fast; a resumed run must share them with the interrupted one.
+    folder : str or Path, optional
+        Where checkpoints go; None keeps them for the duration of the run only.
+    resume : bool
+        Go on from the checkpoint in `folder`, if there is one. The result is that of a run that was never interrupted.
+    progress : bool
+        Show a progress bar.
+    device : str
+        "auto", "cpu", "gpu" or another of Lightning's accelerators.
+    checkpoint_seconds : float
+        A checkpoint is written about this often, and at the end of every epoch.
+    """
+    folder = None if folder is None else Path(folder)
+    identity = {**settings.settings(), **fit.identity()}
+    with checkpoints.opened(folder, identity, resume=resume) as home, _quiet():
+        result, finished = home / "result.ckpt", home / "history.json"
+        if not (resume and finished.exists()):
+            try:
+                _run(fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(_how_to_go_on(folder)) from None
+        state = checkpoints.load(result)["state_dict"]
+        fit.network.load_state_dict(
+            {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+        )
+        history: History = json.loads(finished.read_text())
+    fit.network.cpu().eval()
+    return fit.result(history)
+
+
+def _run(
+    fit: Fit[Any],
+    settings: TrainingSettings,
+    home: Path,
+    device: str,
+    *,
+    resume: bool,
+    progress: bool,
+    seconds: float,
+) -> None:
+    """Train from the beginning or from the last checkpoint, and leave `result.ckpt` and `history.json`."""
+    last, best, result = (home / f"{name}.ckpt" for name in ("last", "best", "result"))
+    history = EpochHistory()
+    callbacks: list[Callback] = [history, CheckpointWriter(last, fit.batches, seconds)]
+    if progress:
+        callbacks.append(ProgressBar(fit.batches))
+    if fit.validation is not None:
+        callbacks.append(BestEpoch(best, result, settings.patience))
+    trainer = _trainer(device, settings.epochs, callbacks, clip=fit.stepper is None)
+    checkpoint = last if resume and last.exists() else None
+    if resume and progress and checkpoint is None:
+        tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
+    _fit(trainer, TrainingModule(fit, settings), fit, checkpoint)
+    kept = best if fit.validation is not None else last
+    if kept.exists():  # unless the run was interrupted right after the next line
+        os.replace(kept, result)
+    (home / "history.json").write_text(json.dumps(history.epochs) + "\n")
+
+
+@final
+class TrainingModule(lightning.LightningModule):
+    """Binds a network, the loss of a batch, and Adam with a one-cycle rate."""
+
+    def __init__(self, fit: Fit[Any], settings: TrainingSettings) -> None:
+        super().__init__()
+        self.network, self.companion = fit.network.train(), fit.companion
+        self.loss, self.stepper = fit.loss, fit.stepper
+        self.learning_rate, self.steps = settings.learning_rate, settings.epochs * len(fit.batches)
+        self.automatic_optimization = fit.stepper is None
+        self.terms: Mapping[str, Tensor] = {}
+        self.count = 0
+
+    def training_step(self, counted: tuple[Any, int]) -> Tensor | None:
+        batch, self.count = counted
+        if self.stepper is None:
+            return self._loss(batch)
+        optimizer, schedule = self.optimizers(), self.lr_schedulers()
+        self.stepper(optimizer).step(lambda: self._loss(batch))
+        schedule.step()  # type: ignore[union-attr]
+        return None
+
+    def _loss(self, batch: Any) -> Tensor:
+        self.terms = terms = self.loss(batch)
+        if not terms["loss"].isfinite():
+            raise ConvergenceError(
+                f"The loss must stay finite. Got {terms['loss'].item():g} at step {self.global_step + 1}; lower the "
+                "learning rate, and leave out outputs that follow exactly from others."
+            )
+        return terms["loss"]
+
+    def validation_step(self, counted: tuple[Any, int]) -> None:
+        batch, count = counted
+        terms = self.loss(batch)
+        self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=count)
+
+    def configure_optimizers(self) -> Any:
+        parameters = list(self.network.parameters())
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
+        if self.stepper is not None:  # otherwise Lightning cuts gradients itself
+
+            def clip(*_: Any) -> None:
+                nn.utils.clip_grad_norm_(parameters, _MAX_GRADIENT_NORM)
+
+            optimizer.register_step_pre_hook(clip)
+        # One step more than there are: the schedule refuses to be asked beyond its end.
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.learning_rate, total_steps=self.steps + 1)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool) -> lightning.Trainer:
+    try:
+        return lightning.Trainer(
+            accelerator=device,
+            devices=1,
+            max_epochs=epochs,
+            callbacks=callbacks,
+            gradient_clip_val=_MAX_GRADIENT_NORM if clip else None,
+            logger=False,
+            enable_checkpointing=False,  # Lightning would write checkpoints of its own besides
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+        )
+    except (MisconfigurationException, ValueError) as error:
+        raise InputError(
+            "`device` must be one that is here", got=f'{device!r}: {error} Use "auto" or "cpu"', parameter="device"
+        ) from None
+
+
+def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], checkpoint: Path | None) -> None:
+    """Fit, and let Ctrl-C be an ordinary KeyboardInterrupt: Lightning would leave the process."""
+    handler = signal.getsignal(signal.SIGINT)
+    if checkpoint is not None:
+        checkpoints.load(checkpoint)
+    try:
+        with torch.random.fork_rng(devices=[]):  # see `CheckpointWriter.on_train_batch_start`
+            trainer.fit(module, fit.batches, fit.validation, ckpt_path=checkpoint, weights_only=True)
+    except SystemExit:
+        raise KeyboardInterrupt from None
+    finally:
+        if signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _how_to_go_on(folder: Path | None) -> str:
+    if folder is None:
+        return "Training was stopped; nothing was kept. With `folder=` it could go on from here."
+    return f"Training was stopped. Go on with `folder={str(folder)!r}, resume=True`."
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without Lightning's remarks on hardware, on runs without validation, and on checkpoints of earlier versions."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint need to be provided.*")
+            warnings.filterwarnings("ignore", message=".*but have no `val_dataloader`.*")
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,89 @@
+"""What every training can be set to, and how settings are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any
+
+from pellucid import _checks
+from pellucid.errors import InputError, Parameter
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingSettings:
+    """Adam with a one-cycle learning rate, stopped early by the loss on validation data.
+
+    Settings are checked when they are made, and never change: `dataclasses.replace` makes others. Models inherit
+    these fields and add their own.
+
+    Parameters
+    ----------
+    epochs : int
+        How often all data are seen, at most.
+    batch_size : int
+        Items in a training step.
+    learning_rate : float
+        The peak of the one-cycle learning rate.
+    patience : int
+        Stop after this many epochs without a better loss on the validation data.
+    seed : int
+        Seed of the initial weights, the order of batches, and every other random choice.
+    """
+
+    epochs: int = 20
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    patience: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._require_whole(1, "epochs", "batch_size", "patience")
+        self._require_number(1e-9, "learning_rate")
+        self._check(lambda value, name: _checks.whole(value, 0, name, 2**31 - 1), "seed")
+
+    def settings(self) -> dict[str, Any]:
+        """All settings by name, ready for JSON."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self) if each.init}
+
+    # -- checks: numbers of any kind (NumPy's too) become Python's -------------------------------------------------
+
+    def _check(self, check: Callable[[Any, str], Any], *names: str) -> None:
+        """Replace each of these settings by what the check makes of it, or refuse it."""
+        for name in names:
+            object.__setattr__(self, name, check(getattr(self, name), name))
+
+    def _require_whole(self, least: int, *names: str, optional: bool = False) -> None:
+        self._check(lambda v, name: None if optional and v is None else _checks.whole(v, least, name), *names)
+
+    def _require_number(self, least: float, *names: str, optional: bool = False) -> None:
+        owner = type(self).__name__
+        self._check(lambda v, name: None if optional and v is None else _checks.at_least(v, least, name, owner), *names)
+
+    def _require_one_of(self, allowed: Sequence[Any], name: str, *, cure: str | None = None) -> None:
+        value = getattr(self, name)
+        if value not in allowed:
+            words = ["None" if option is None else f'"{option}"' for option in allowed]
+            raise InputError(
+                f"{Parameter(name, of=type(self).__name__)} must be {', '.join(words[:-1])} or {words[-1]}",
+                got=f"{value!r}",
+                cure=cure,
+                parameter=name,
+            )
+
+    def _require_type(self, kind: type, name: str) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, kind):
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise InputError(
+                f"{Parameter(name, of=type(self).__name__)} must be {article} {kind.__name__}",
+                got=f"{value!r}",
+                parameter=name,
+            )
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON has it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,33 @@
+"""Parts of a table of molecules."""
+
+import numpy as np
+import pytest
+from rdkit.Chem.Scaffolds import MurckoScaffold
+
+from pellucid import InputError
+from pellucid.molecules import nav17, prepare
+from pellucid.molecules.splitting import split
+
+
+def test_a_split_at_random_has_every_molecule_once():
+    table = nav17()
+    parts = split(table, 5)
+    order = np.random.default_rng(5).permutation(len(table))
+    assert [text for part in parts for text in part.smiles] == [table.smiles[i] for i in order]
+    assert len(parts.train) == round(0.8 * len(table))
+    assert abs(len(parts.validation) - len(parts.test)) <= 1
+
+
+def test_a_split_by_scaffold_keeps_ring_systems_together():
+    table = nav17()
+    parts = split(table, 0, "scaffold")
+    assert sorted(text for part in parts for text in part.smiles) == sorted(table.smiles)
+    rings = [{MurckoScaffold.MurckoScaffoldSmiles(smiles=smiles) for smiles in part.smiles} for part in parts]
+    assert not rings[0] & rings[1]
+    assert not rings[0] & rings[2]
+    assert not rings[1] & rings[2]
+    assert len(parts.test) == pytest.approx(102, abs=3)
+    with pytest.raises(InputError, match="Got 1, which leave nothing for"):
+        split(prepare([f"c1ccccc1{'C' * k}" for k in range(20)]), 0, "scaffold")
+    with pytest.raises(InputError, match='`split` must be "random" or "scaffold"'):
+        split(table, 0, "time")
