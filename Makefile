@@ -1,18 +1,24 @@
-# The two commands are `make demo` and `make test`; each first creates .venv and installs the package into it.
+# The commands are `make demo`, `make quick` and `make test`; each first creates .venv and installs the package into it.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench docs site wheel clean
+.PHONY: demo quick test check format bench docs site map notebooks wheel clean
 
 demo: .venv/installed
 	$(BIN)/pellucid demo
 
+# Before each commit: seconds, once mypy and numba have filled their caches.
+quick: check
+	$(BIN)/pytest -n 2 -q -m "not slow and not browser and not docs and not paper"
+
+# Everything, in random order: `--randomly-seed=...` with the seed that is printed repeats it, `-p no:randomly` is by name.
 test: check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/numpydoc lint $$(find src -name '*.py')
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -31,6 +37,16 @@ docs: .venv/installed
 
 site: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The picture of the modules and what they import.
+map: .venv/installed
+	$(BIN)/python docs/house.py
+
+# Notebooks are written as scripts; they are kept with their outputs.
+notebooks: .venv/installed
+	$(BIN)/jupytext --update --to ipynb --update-metadata '{"jupytext": null}' docs/examples/*.py
+	PYTHONWARNINGS=ignore $(BIN)/jupyter nbconvert --to notebook --inplace --execute \
+		--ExecutePreprocessor.record_timing=False docs/examples/*.ipynb
 
 # The wheel must work without the clone: installed into an empty environment, away from the sources.
 wheel:

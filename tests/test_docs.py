@@ -13,6 +13,8 @@ import pytest
 import typer
 from paper.runs import read_section
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[1]
 PUBLIC = ("pellucid", "pellucid.series", "pellucid.molecules", "pellucid.molecules.vae")
 

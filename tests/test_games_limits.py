@@ -8,6 +8,8 @@ import torch
 
 import pellucid as pl
 
+pytestmark = pytest.mark.slow
+
 WORKER = """
 import sys, torch, pellucid as pl
 rank, where = int(sys.argv[1]), sys.argv[2]

@@ -22,6 +22,7 @@ def blocks(page):
     return [code for needed, code in found if not needed or FIND[needed]() is not None]
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -30,6 +31,7 @@ def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), names)  # noqa: S102
 
 
+@pytest.mark.docs
 def test_the_readme_prints_what_it_says(capsys):
     text = (ROOT / "README.md").read_text()
     exec(compile(blocks(ROOT / "README.md")[0], "README.md", "exec"), {})  # noqa: S102
@@ -61,6 +63,7 @@ def test_the_core_leaves_heavy_libraries_alone():
 HEAVY = {"lightning", "chemprop", "pandas", "sklearn", "matplotlib", "joblib"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_who_asks_a_model_of_molecules_imports_what_that_needs(property_model_folder, data_folder, command, tmp_path):
     rows = (data_folder / "assay.csv").read_text().splitlines()
@@ -70,6 +73,7 @@ def test_who_asks_a_model_of_molecules_imports_what_that_needs(property_model_fo
     assert not loaded & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_who_asks_a_forecaster_imports_what_that_needs(forecaster_folder, data_folder, command, tmp_path):
     rows = (data_folder / "recordings" / "a.csv").read_text().splitlines()
@@ -85,6 +89,7 @@ def loaded_by_command(*words):
     return loaded_by(f"import sys; sys.argv = {words!r}; from pellucid.cli import main; main()")
 
 
+@pytest.mark.slow
 def test_molecules_need_no_chemprop(tmp_path):
     """Trained, saved, loaded and explained where it is not installed."""
     code = f"""
@@ -126,6 +131,7 @@ def test_the_readme_tells_the_cost_that_was_measured():
     assert f"costs {cost:.3g} times one without" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "unit"),
     [

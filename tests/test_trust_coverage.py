@@ -13,7 +13,10 @@ import torch
 import pellucid as pl
 from pellucid.trust import Calibration, HeldOut, held_out
 
-pytestmark = pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning"),  # few members on purpose
+]
 
 TRIALS, HELD, FRESH = 40, 60, 50
 LEVELS = (0.8, 0.9, 0.95)

@@ -75,6 +75,8 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
 
     Parameters
     ----------
+    name : str
+        What the column is called.
     cells : sequence of str
         Of the rows that are read.
     rows : sequence of int

@@ -57,6 +57,8 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
         (N, K) values at the points, usually the predictor's; NaN are left out.
     prediction : array_like
         (M, K) values at the members, usually `witnesses.at_members()`.
+    hoods : BaseNeighborhoods
+        The neighborhoods, whose members the predictions are of.
     """
     _checks.neighborhoods(hoods)
     y, g = _checks.tensor(reference, "reference"), _checks.table(prediction, "prediction")

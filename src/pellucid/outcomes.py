@@ -62,10 +62,14 @@ def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth
 
     Parameters
     ----------
+    columns : sequence of Column
+        The candidates for features.
     f : ndarray
         (N, K) predictions.
     truth : ndarray
         (N,) measured values, NaN where there is none.
+    truth_name : str
+        What these are called.
     """
     there = ~np.isnan(truth)
     if there.sum() < _ROWS or np.ptp(truth[there]) == 0:

@@ -177,6 +177,8 @@ def read_predictions(
 
     Parameters
     ----------
+    path : str or Path
+        The file.
     prediction : sequence of str
         The columns of predictions; by default those whose name says so.
     features : sequence of str

@@ -12,6 +12,8 @@ from scipy import signal
 from pellucid import runs
 from pellucid.series import simulate_rig
 
+pytestmark = pytest.mark.slow
+
 LEARNED, FILES, BEGIN = 6, 50, 38
 HEALTHY = ["--healthy", "30", "--level", "0.95", "--sequences", "10", "--quiet"]
 

@@ -19,6 +19,8 @@ from pellucid.series import Forecaster, read, simulate_rig
 from pellucid.summaries import Trial
 from pellucid.weights import choose
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
 
 

@@ -10,6 +10,8 @@ from cli.runner import run
 
 from pellucid.series import Forecaster, read, simulate_rig
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--context", "20", "--horizon", "10", "--radius", "4", "--epochs", "1", "--width", "8", "--game", "none", "-q"]
 ROWS = 700
 RIG = simulate_rig(files=2, rows=ROWS, bearings=2, seed=0).values

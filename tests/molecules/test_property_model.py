@@ -35,6 +35,7 @@ def same(one, two):
     return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_every_game_is_played_the_same_way_twice(game):
     one, two = fitted(**GAMES[game]), fitted(**GAMES[game])
@@ -43,6 +44,7 @@ def test_every_game_is_played_the_same_way_twice(game):
     assert ("penalty" in one.history_[0]) == (game != "deep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_an_interrupted_run_goes_on_to_the_same_model(game, tmp_path, monkeypatch):
     straight = fitted(**GAMES[game])
@@ -75,6 +77,7 @@ def learned(**settings):
     return model.fit(SERIES.smiles, CHLORINE, targets=["planted"], validation=0, progress=False)
 
 
+@pytest.mark.slow
 def test_a_planted_substructure_is_what_the_tree_splits_by():
     # Chlorine decides everything: predictor and witness must both find it.
     model = learned(weight=0.1)
@@ -97,6 +100,7 @@ def test_a_planted_substructure_is_what_the_tree_splits_by():
     assert told >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["fresh", "banked", "uniform", "asymmetric"])
 def test_a_strong_game_makes_the_model_follow_its_trees(game):
     # Shallow trees on large neighborhoods, which DEEP has no reason to follow.
@@ -146,6 +150,7 @@ def test_several_labels_with_blanks():
     assert "active = " in str(model.explain(SERIES.smiles[0]))
 
 
+@pytest.mark.slow
 def test_analogs_and_a_pool_are_neighbors_too():
     model = PropertyModel(task="regression", **SMALL | {"similar": SimilarityRule(groups_per_kind=3), "epochs": 1})
     learned, pool = SERIES.select(range(40)), SERIES.select(range(40, 80))
@@ -273,6 +278,7 @@ def test_rows_that_cannot_be_used_are_left_out_if_allowed():
 # -- trust ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bounds_hold_on_molecules_that_were_not_seen():
     series = nav17()
     order = np.random.default_rng(0).permutation(len(series))

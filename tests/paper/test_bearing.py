@@ -9,6 +9,8 @@ from paper import bearing, bearing_results, runs, throughput
 
 from pellucid.series import Forecaster
 
+pytestmark = pytest.mark.paper
+
 COMMITTED = runs.read_reports(bearing.REPORTS / "cpu")
 
 

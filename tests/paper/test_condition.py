@@ -1,9 +1,12 @@
 import json
 
+import pytest
 from paper import condition
 from paper.runs import read_section
 
 from pellucid.series.indicators import INDICATORS
+
+pytestmark = pytest.mark.paper
 
 
 def test_the_page_shows_the_committed_report():

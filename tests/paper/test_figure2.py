@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib.image
 import pytest
 import torch
 from paper import figure2
+
+pytestmark = pytest.mark.paper
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def test_the_script_writes_both_figures(tmp_path):
     command = [sys.executable, figure2.__file__, "--smoke", "--out", str(tmp_path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
     assert "deviation from linear" in printed
-    assert (tmp_path / "figure2.png").stat().st_size > 10_000
+    assert matplotlib.image.imread(tmp_path / "figure2.png").std() > 0.05  # something is drawn
     assert (tmp_path / "figure2.svg").read_text().startswith("<?xml")
     saved = json.loads((tmp_path / "figure2.json").read_text())
     assert [p["witness"] and p["witness"]["kind"] for p in saved["predictors"]] == [None, "linear", "tree"]

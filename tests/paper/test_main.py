@@ -6,6 +6,8 @@ import pytest
 from paper import __main__ as paper
 from paper.runs import Stage, finished, read_section, run_stages, write_report
 
+pytestmark = pytest.mark.paper
+
 
 @pytest.mark.parametrize("name", [name for name in paper.RESULTS if name != "figure2"])
 def test_what_is_committed_is_shown_without_running_anything(name, monkeypatch, capsys):

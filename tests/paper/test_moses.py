@@ -5,6 +5,8 @@ from paper import moses, moses_results, runs
 
 from pellucid.molecules.vae import JunctionTreeVAE
 
+pytestmark = pytest.mark.paper
+
 COMMITTED = runs.read_reports(moses.REPORTS / "cpu")
 CONFIG = runs.load_config("moses", "smoke")
 

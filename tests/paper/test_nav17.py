@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from paper import nav17, runs
 
 from pellucid.domains import Source
@@ -9,6 +10,8 @@ from pellucid.molecules.domain import MoleculeDomain, MoleculeSettings
 from pellucid.molecules.presets import settings_for
 from pellucid.molecules.splitting import split
 from pellucid.runs import train
+
+pytestmark = pytest.mark.paper
 
 COMMITTED = runs.read_reports(nav17.REPORTS / "cpu")
 

@@ -6,6 +6,8 @@ from paper import runs, tox21, tox21_results
 
 from pellucid.molecules import PropertyModel
 
+pytestmark = pytest.mark.paper
+
 COMMITTED = runs.read_reports(tox21.REPORTS / "cpu")
 CONFIG = runs.load_config("tox21", "smoke")
 

@@ -1,9 +1,12 @@
 import json
 
+import pytest
 from paper import weights
 from paper.runs import read_section
 
 from pellucid.series import simulate_rig
+
+pytestmark = pytest.mark.paper
 
 
 def test_the_tutorial_shows_the_committed_report():

@@ -27,8 +27,18 @@ def in_chunks(
 
     Parameters
     ----------
+    work : callable
+        What is done with a chunk; other processes must be able to import it.
+    items : sequence of object
+        What there is to do.
+    *arguments : object
+        What `work` takes beside a chunk.
     jobs : int, optional
         Processes; by default one per core, and for few chunks only this one.
+    title : str
+        What the progress bar says.
+    progress : bool
+        Whether to show one.
     chunk : int, optional
         Items in a chunk.
     """

@@ -161,6 +161,8 @@ class SimilarityRule:
             Where analogs come from.
         jobs : int, optional
             Processes that make analogs; by default one per core.
+        progress : bool
+            Whether to show a progress bar.
         cache : Cache
             A folder for finished neighborhoods, found again under a key of everything that they depend on; "default"
             is in the user's cache, "none" keeps nothing.

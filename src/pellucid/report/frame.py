@@ -58,6 +58,8 @@ class Frame:
 
         Parameters
         ----------
+        x_name, y_name : str
+            What stands along the axes.
         whole : (bool, bool)
             Whether the numbers along x and along y must be whole.
         marks : sequence of (float, str), optional

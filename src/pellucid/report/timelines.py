@@ -38,6 +38,8 @@ def timeline(
         In healthy standard deviations; NaN leaves a gap.
     limit : float
         The alarm level above, and below unless `rising`; infinity if there is none.
+    rising : bool
+        Whether only large distances are alarming.
     healthy : (int, int), optional
         The first and the last healthy recording, if they are among these.
     alarm : int, optional

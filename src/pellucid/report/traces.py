@@ -76,8 +76,12 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
     ----------
     values : ndarray
         (rows, steps).
+    names : sequence of str
+        Names of the rows.
     limit : float
         The absolute value of the strongest shade.
+    label : str
+        Tells the picture to those who do not see it.
     """
     from markupsafe import Markup
 

@@ -112,6 +112,8 @@ def settle(
     ----------
     tables : sequence of ndarray
         Standardized recordings (T, c) that are learned from.
+    context, horizon : int
+        How many rows a forecast reads, and how many it is of.
     order, radius, ridge, linear : int or float, optional
         What is decided; the ridge in units of each channel's variance.
     """
@@ -154,6 +156,8 @@ def choose(
         In standardized units.
     z : ndarray
         (S, context + horizon, c) standardized sequences.
+    horizon : int
+        How many of their rows are forecast.
     order, radius, ridge : int or float, optional
         What is decided; the ridge in units of each channel's variance.
     """

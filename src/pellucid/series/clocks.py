@@ -113,6 +113,10 @@ def clocks_of(names: Sequence[str], tables: Sequence[np.ndarray], *, named: bool
 
     Parameters
     ----------
+    names : sequence of str
+        Names of the columns.
+    tables : sequence of ndarray
+        Recordings (T, c).
     named : bool
         Whether the columns have names. If not, only clocks at the beginning of the rows are recognised, by what they
         do.

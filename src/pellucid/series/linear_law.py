@@ -146,6 +146,8 @@ def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: in
     ----------
     tables : sequence of ndarray
         Standardized recordings (T, c), of context + horizon rows or more.
+    context, horizon : int
+        How many rows a forecast reads, and how many it is of.
     lags : int, optional
         How many, if that is decided.
     """

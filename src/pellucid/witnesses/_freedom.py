@@ -25,8 +25,14 @@ def freedom_left(x: Tensor, hoods: BaseNeighborhoods, penalty: Tensor | float, i
 
     Parameters
     ----------
+    x : Tensor
+        (N, P) features.
+    hoods : BaseNeighborhoods
+        The neighborhoods.
     penalty : Tensor or float
         Of the square of each coefficient, (P,) or one for all.
+    intercept : bool
+        Whether the fit has one.
     """
     sizes = hoods.sizes.cpu().numpy()
     p, free = x.shape[1], int(intercept)

@@ -17,6 +17,8 @@ from pellucid.molecules.vae.readable import Readable
 from pellucid.molecules.vae.trees import LARGEST
 from pellucid.training import loop
 
+pytestmark = pytest.mark.slow
+
 SMILES = list(nav17().smiles[:120])
 SETTINGS = {
     "width": 16, "latent": 4, "epochs": 2, "batch_size": 32, "centers": 30, "pool": 80,

@@ -71,16 +71,27 @@ def find_ways(
 
     Parameters
     ----------
-    kinds, used, tally, marks : object
-        Of the atoms that have grown: kind, sum of bond orders, clusters (see `_may_hang`), and what tells the clusters
-        apart that may still grow.
-    bonds, present : array_like
+    kinds : ndarray
+        Kinds of the atoms that have grown.
+    bonds, present : ndarray
         (atom, atom, order), and which of them have grown.
-    members : object
+    used, tally, marks : ndarray
+        Of the atoms that have grown: sum of bond orders, clusters (see `_may_hang`), and what tells the clusters apart
+        that may still grow.
+    members : ndarray
         The atoms of the parent, in the order of its label.
-    truth : object
+    parent_label, child_label : int
+        Which labels parent and child have.
+    truth : ndarray
         A way, or -1s.
-    offsets, template_* : atoms of all labels; squares, adjacency: their bonds as square matrices.
+    offsets : ndarray
+        Where the atoms of each label begin.
+    template_kinds, template_colors, template_used, capacities : ndarray
+        Of the atoms of all labels: kind, what tells them apart, sum of bond orders, and the most that it may be.
+    squares, adjacency : ndarray
+        Where the matrix of each label begins, and the orders of their bonds as square matrices, one after the other.
+    out : ndarray
+        Where the ways are written.
     """
     size, begin = offsets[child_label + 1] - offsets[child_label], offsets[child_label]
     parent_size = len(members)
