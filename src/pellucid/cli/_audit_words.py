@@ -245,8 +245,8 @@ def _conditions(given: Predictions, how: How) -> list[tuple[str, str]]:
         ("features", f"{len(given.features)} bits of fingerprints" if given.smiles else _listed(given.columns))
     )
     facts += [("question", text) for text in questions(given)]
-    if given.skipped:
-        facts.append(("rows left out", _listed([f"row {row} ({why})" for row, why in given.skipped])))
+    if given.rejected:
+        facts.append(("rejected rows", _listed([f"row {row} ({why})" for row, why in given.rejected])))
     facts += [(f"error of {name} against {given.truth_name}", f"{e:.4g} (root mean squared)")
               for name, e in given.errors().items()]  # fmt: skip
     return facts
@@ -258,7 +258,7 @@ def columns(given: Predictions) -> list[tuple[str, str, str]]:
     roles += [] if given.truth_name is None else [(given.truth_name, "measured values", "")]
     notes = dict(given.notes)
     roles += [(name, "feature", notes.get(name, "")) for name in given.columns]
-    return roles + [(name, "left out", why) for name, why in given.left_out]
+    return roles + [(name, "ignored", why) for name, why in given.ignored]
 
 
 def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]], str]:
@@ -316,8 +316,8 @@ def _content(found: Audit, given: Predictions, how: How) -> dict[str, Any]:
         "features": list(given.features),
         "errors": given.errors(),
         "columns": [list(column) for column in columns(given)],
-        "columns_left_out": [list(pair) for pair in given.left_out],
-        "rows_left_out": [list(pair) for pair in given.skipped],
+        "ignored_columns": [list(pair) for pair in given.ignored],
+        "rejected_rows": [list(pair) for pair in given.rejected],
         "substructures": {} if given.smiles is None else _bit_names(witnesses, given.smiles),
         "audit": found.to_dict(how.level),
         "rows": entries,

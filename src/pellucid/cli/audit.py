@@ -117,18 +117,20 @@ def audit(
 
     from pellucid.auditing import audit as measure
     from pellucid.cli import _audit_words as words
-    from pellucid.predictions import read_predictions
+    from pellucid.prediction_tables import read_predictions
+    from pellucid.registry import structure_features
     from pellucid.tables import read_table
 
-    header = read_table(table).header
+    cells = read_table(table)
     given = read_predictions(
-        table,
-        prediction=names_in(prediction, header) or (),
-        features=names_in(features, header) or (),
+        cells,
+        prediction=names_in(prediction, cells.header) or (),
+        features=names_in(features, cells.header) or (),
         truth=truth,
         groups=groups,
         smiles=smiles,
         blanks=blanks.value,
+        structures=structure_features,
     )
     kind = family or _default_family(given, ridge, depth)
     if given.smiles is not None and kind is Family.LINEAR and not ridge:

@@ -148,7 +148,7 @@ def _whole(values: Sequence[float]) -> bool:
 def tox21() -> Molecules:
     """The Tox21 data of MoleculeNet: toxicity in 12 assays, blanks where a molecule was not measured.
 
-    Of its 7,831 rows those that cannot be used are left out and listed in `rejected`. Looked for as
+    Of its 7,831 rows those that cannot be used are listed in `rejected`. Looked for as
     `molecules/tox21.csv` in `$PELLUCID_DATA`, then in the cache, and otherwise downloaded.
     """
     return read(datasets.TOX21.fetch(), targets=datasets.TOX21_TARGETS, on_error="skip")

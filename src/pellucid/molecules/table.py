@@ -1,4 +1,4 @@
-"""Molecules with measured values, from tables of SMILES: everything that is left out is said, with its row."""
+"""Molecules with measured values, from tables of SMILES: every rejected row is listed, with the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTED = 5
 
 
 class Rejection(NamedTuple):
-    """A row that was left out, or a cell that was left blank, and why."""
+    """A rejected row, or a cell that was left blank, and why."""
 
     row: int
     """As in the source, where a line of names counts as row 1."""
@@ -42,7 +42,7 @@ class Molecules:
     rows: tuple[tuple[int, ...], ...] = field(repr=False)
     """The rows of the source that each molecule comes from: several where it was listed more than once."""
     rejected: tuple[Rejection, ...] = ()
-    """Rows that were left out; and cells, such as ">10", that were left blank."""
+    """Rejected rows; and cells, such as ">10", that were left blank."""
     stripped: int = 0
     """Rows of salts and mixtures, of which the largest organic fragment was kept."""
     ignored: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Molecules:
         return f"Molecules({self.summary()})"
 
     def select(self, index: Sequence[int] | np.ndarray) -> Molecules:
-        """Some of the molecules, by their places or by a mask; rows that were left out are forgotten."""
+        """Some of the molecules, by their places or by a mask; rejected rows are forgotten."""
         chosen = np.asarray(index)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise InputError(f"A mask must have one entry for each of the {len(self)} molecules", got=f"{chosen.shape}")
@@ -98,7 +98,7 @@ class Molecules:
         parts += [f"{salts} reduced to the largest organic fragment"] if self.stripped else []
         kept = {row for rows in self.rows for row in rows}
         cells = sum(r.row in kept for r in self.rejected)
-        left = [f"{counted(len(self.rejected) - cells, 'row')} left out"] if len(self.rejected) > cells else []
+        left = [counted(len(self.rejected) - cells, "rejected row")] if len(self.rejected) > cells else []
         left += [f"{counted(cells, 'cell')} left blank"] if cells else []
         parts += [f"{' and '.join(left)}, see `rejected`"] if left else []
         parts += [f"columns that are not targets: {', '.join(self.ignored)}"] if self.ignored else []
@@ -129,7 +129,7 @@ def prepare(
         Names of the K targets.
     on_error : {"raise", "skip"}
         "raise" refuses the table if any row is invalid, has no value at all, or contradicts another row of the same
-        molecule; "skip" leaves these rows out and lists them in `rejected`.
+        molecule; "skip" rejects these rows and lists them in `rejected`.
     first_row : int
         The number of the first row, for messages.
     """

@@ -53,7 +53,7 @@ class Recordings:
     sources: tuple[str, ...]
     """Where each recording comes from: a file name, or a place in a list. Errors name it."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Columns that were left out, and why: they rise or repeat like a clock, or name units."""
+    """Ignored columns, and why: they rise or repeat like a clock, or name units."""
     notes: tuple[str, ...] = ()
     """What else was decided when these were read: where they were cut, what was filled."""
     origins: tuple[Origin, ...] = ()
@@ -126,9 +126,9 @@ class Recordings:
         # Text can be no channel.
         numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
-            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
+            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are ignored, as each" if others else ""
             cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
-            result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
+            result.append(f"{who or f'{name} is ignored, as it'} {reason}{cure}")
         return [*result, *self.notes]
 
     def require_variation(self) -> None:
