@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from paper.runs import write_section
 from torch import Tensor, nn
 
 import pellucid as pl
@@ -350,9 +351,7 @@ def publish(name: str, sections: Sequence[Section]) -> None:
     print("\n" + table(report))
     if not smoke:
         (HERE / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-        start, end = f"<!-- benchmarks: {name} -->", f"<!-- end of benchmarks: {name} -->"
-        before, rest = README.read_text().split(start)
-        README.write_text(f"{before}{start}\n{table(report)}\n{end}{rest.split(end)[1]}")
+        write_section(README, f"benchmarks-{name}", table(report))
 
 
 SECTIONS = (training_step, trees, ridges, growth, startup)

@@ -1,6 +1,5 @@
 """The theorems of the paper, and that the games reach what the theorems say."""
 
-import itertools
 
 import cooper
 import cvxpy
@@ -291,51 +290,6 @@ def test_a_solver_that_does_not_arrive_says_so(monkeypatch):
     monkeypatch.setattr(equilibrium._Uniform, "_newton", lambda self, multipliers: multipliers + 1)
     with pytest.raises(pl.ConvergenceError, match="of the margin only.*raise the margin"):
         equilibrium.uniform(y, x, hoods, pl.ConstantFamily(), margin=0.1)
-
-
-def test_effective_sizes():
-    assert equilibrium.effective_size(pl.ConstantFamily(), 7) == 2
-    assert equilibrium.effective_size(pl.LinearFamily(), 8) == 10
-    assert equilibrium.effective_size(pl.LinearFamily(ridge=1.0, intercept=False), 9) == 10
-    assert equilibrium.effective_size(pl.TreeFamily(depth=3), 2048) == 9
-    assert equilibrium.effective_size(pl.TreeFamily(), 5) == 3
-    assert equilibrium.effective_size(pl.TreeFamily(depth=20), 5) == 2**20 + 1
-    with pytest.raises(pl.PellucidError, match="constant, linear and tree families"):
-        equilibrium.effective_size(pl.BestOf(pl.ConstantFamily()), 2)
-    with pytest.raises(pl.PellucidError, match="lower its depth"):
-        equilibrium.effective_size(pl.TreeFamily(depth=lambda m: m), 2)
-
-
-@pytest.mark.parametrize("family", FAMILIES[:3], ids=repr)
-@pytest.mark.parametrize("p", [1, 2, 5])
-def test_effective_size_is_tight_for_points_in_general_position(family, p, generator):
-    size = equilibrium.effective_size(family, p)
-
-    def deviation(m):
-        x = torch.randn(m, p, generator=generator, dtype=torch.float64)
-        f = torch.randn(m, 1, generator=generator, dtype=torch.float64)
-        return float(family.best_response(x, f, pl.from_lists([range(m)])).deviations()[0])
-
-    for _ in range(10):
-        assert deviation(size) > 1e-10
-        assert deviation(size - 1) < 1e-18
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("criterion", ["squared", "absolute"])
-def test_effective_size_is_tight_for_trees(depth, criterion, generator):
-    family = pl.TreeFamily(depth=depth, criterion=criterion)
-    corners = torch.tensor(list(itertools.product([0.0, 1.0], repeat=depth)), dtype=torch.float64)
-    size = equilibrium.effective_size(family, depth)
-    assert size == len(corners) + 1
-    everyone = pl.from_lists([range(size)], n_points=size)
-    for _ in range(10):
-        # As many points as leaves, one in each corner of a cube: every function is a tree.
-        f = torch.randn(size, 1, generator=generator, dtype=torch.float64)
-        assert family.best_response(corners, f[:-1], pl.from_lists([range(size - 1)])).deviations()[0] < 1e-25
-        # One more point, and distinct values cannot all be leaves: whatever the features, it deviates.
-        x = torch.randn(size, 4, generator=generator, dtype=torch.float64)
-        assert family.best_response(x, f, everyone).deviations()[0] > 1e-10
 
 
 def test_families_without_a_known_equilibrium_are_refused():

@@ -20,8 +20,6 @@ _TRUTHS = ("truth", "ground_truth", "y_true", "measured", "observed", "actual", 
 # What the name of a prediction has beside that of what it predicts: "predicted: wear", "wear_pred".
 _AFFIX = re.compile(r"^(pred(s|icted|ictions?)?|y_?hat)[_:.]+|[_:.]+(pred(s|icted|ictions?)?|y_?hat)$")
 _NUMBERING = "numbers the rows"
-_MOLECULES = "molecules; read their substructures with `smiles=`"
-MEASURED = "looks like measured values; say so with `truth=`, or ask for it with `features=`"
 # Columns that a message lists.
 _LISTED = 5
 
@@ -58,7 +56,7 @@ def choose_features(
 
 def find_smiles(source: str, ignored: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    molecules = {plain(name): name for name, why in reversed(ignored) if why == _MOLECULES}
+    molecules = {plain(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
     for name in SMILES_NAMES:
         if name in molecules:
             return molecules[name]
@@ -86,11 +84,11 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     cells, written = table.column(name), _written(table, name)
     texts = texts_of(cells, table.comma)
     if texts and plain(name) in SMILES_NAMES:
-        return _MOLECULES
+        return _molecules_reason()
     if not written:
         return "blank"
     if _PROBABILITIES.fullmatch(plain(name)):
-        return "looks like a prediction; ask for it with `prediction=` or `features=`"
+        return f"looks like a prediction; ask for it with {Parameter('prediction'):=} or {Parameter('features'):=}"
     if plain(name) in ID_NAMES or plain(name).endswith("_id"):
         return "an identifier"
     if texts:
@@ -104,9 +102,9 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     coordinate = any(plain(other) == "x" for other in others)
     predicted = targets | {_AFFIX.sub("", plain(output)) for output in outputs if _AFFIX.search(plain(output))}
     if name in targets or plain(name) in predicted or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
-        return MEASURED
+        return measured_reason()
     if 2 * len(written) < len(cells):
-        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; ask for it with `features=`"
+        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; ask for it with {Parameter('features'):=}"
     return ""
 
 
@@ -127,3 +125,14 @@ def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
     if levels > 2 and 2 * levels > len(written):
         return f"a name: {levels} different texts in {len(written)} rows"
     return ""
+
+
+def measured_reason() -> str:
+    """Why a column that looks like measured values is ignored."""
+    return (
+        f"looks like measured values; say so with {Parameter('truth'):=}, or ask for it with {Parameter('features'):=}"
+    )
+
+
+def _molecules_reason() -> str:
+    return f"molecules; read their substructures with {Parameter('smiles'):=}"

@@ -93,6 +93,13 @@ class Audit:
         misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
         return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy())
 
+    @cached_property
+    def rmse_by_output(self) -> np.ndarray:
+        """(n, K) root mean squared error between predictor and witness over the members of each neighborhood."""
+        hoods = self.witnesses.hoods
+        squares = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).square()
+        return np.asarray((hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy())
+
     def relative(self) -> np.ndarray:
         """(n,) these distances in standard deviations of each output, a mean over the outputs: fit to rank by, where
         outputs have different units.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
@@ -66,17 +66,17 @@ class Plan(Generic[Data, Model]):
     model: Model
     """GAME; DEEP has the same settings and no game."""
     parts: Parts[Data]
-    sizes: Mapping[str, int]
-    """How much is in each of the parts, in `Domain.counted`."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """How much is in each of the parts, in `Domain.counted`; by default their lengths."""
     outputs: tuple[str, ...]
-    description: str
     digest: str
     """A fingerprint of the test data."""
-    split: str
+    description: str = ""
+    split: str = "random"
     split_about: str | None = None
-    loss: str
+    loss: str = "validation loss"
     """What `Domain.validate` measures, in words: first the loss, then the deviation."""
-    deviation: str
+    deviation: str = "mean deviation on validation neighborhoods"
     notes: tuple[str, ...] = ()
     """What was decided, a sentence each, said before the training."""
     choices: tuple[str, ...] = ()
@@ -90,6 +90,10 @@ class Plan(Generic[Data, Model]):
     stops_early: bool = False
     """Whether the training ends where the validation loss stops falling."""
 
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            object.__setattr__(self, "sizes", {name: len(part) for name, part in self.parts._asdict().items()})
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +106,11 @@ class Measured:
     """The number of test items."""
     deviations: np.ndarray
     """(n,) of each test neighborhood."""
-    deviation_unit: str
+    deviation_unit: str | None = None
     """What these are, in words."""
     held_out: HeldOut
     calibration: Calibration | None
-    units: np.ndarray
+    units: np.ndarray | float = 1.0
     """(K,) what a distance of 1 between witness and network is in the units of the data."""
 
 
@@ -137,11 +141,11 @@ class Domain(ABC, Generic[Data, Model]):
     """What is learned, in a sentence."""
     source: ClassVar[str]
     """What is read, in a sentence."""
-    item: ClassVar[str]
+    item: ClassVar[str] = "row"
     """What is explained, one of them: "molecule"."""
-    counted: ClassVar[str]
+    counted: ClassVar[str] = "rows"
     """What the sizes of the parts count: "molecules", "rows"."""
-    points: ClassVar[str]
+    points: ClassVar[str] = "points"
     """What neighborhoods consist of: "molecules", "steps"."""
     file: ClassVar[str]
     """The JSON file of a saved model, without its ending."""
@@ -231,10 +235,6 @@ class Domain(ABC, Generic[Data, Model]):
     @abstractmethod
     def load(self, folder: Path) -> Model:
         """A model that was saved."""
-
-    @abstractmethod
-    def outputs(self, model: Model) -> Sequence[str]:
-        """The names of what a trained model predicts."""
 
     @abstractmethod
     def predict(

@@ -1,4 +1,4 @@
-"""Exact equilibria of the games for an unconstrained predictor, and effective neighborhood sizes.
+"""Exact equilibria of the games for an unconstrained predictor.
 
 Here the predictor is a free value f_j at every point, the task loss is sum_j (f_j - y_j)^2, the deviation is
 the squared error and witnesses are constant or linear, so that g^_i = P_i f on its neighborhood with a hat
@@ -21,7 +21,6 @@ from pellucid.errors import ConvergenceError, InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
 from pellucid.witnesses.linear import ConstantFamily, LinearFamily
-from pellucid.witnesses.tree import TreeFamily
 
 Array: TypeAlias = NDArray[Any]
 
@@ -77,34 +76,6 @@ def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, 
     unit = float(np.sqrt(np.square(targets).mean())) or 1.0
     gaps = [(members, gap) for members, gap, _ in _gaps(features, hoods, family)]
     return torch.from_numpy(unit * _Uniform(targets / unit, gaps, margin / unit**2).solve())
-
-
-def effective_size(family: WitnessFamily, n_features: int) -> int:
-    """The smallest effective neighborhood size: with fewer members a witness can follow any predictor.
-
-    A size m is effective if not every predictor can be followed exactly on m points: 2 for constants, d + 1 for
-    linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of depth k. For a depth rule
-    it is the smallest m with m > 2^depth(m). This speaks of the family, for points in general position that the
-    features separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already.
-
-    Examples
-    --------
-    >>> effective_size(LinearFamily(), 8), effective_size(TreeFamily(depth=3), 2048)
-    (10, 9)
-    """
-    n_features = _checks.whole(n_features, 0, "n_features")
-    if isinstance(family, ConstantFamily):
-        return 2
-    if isinstance(family, LinearFamily):
-        return n_features + int(family.intercept) + 1
-    if isinstance(family, TreeFamily):
-        if not callable(family.depth):
-            return int(2**family.depth + 1)
-        for m in range(1, 2**16):
-            if (m - 1).bit_length() > family.depth_for(m):  # that is, m > 2^depth
-                return m
-        raise InputError(f"No size below 2^16 is effective for {family!r}: lower its depth")
-    raise InputError("The effective size is known for constant, linear and tree families", got=f"{family!r}")
 
 
 def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,22 +31,23 @@ class Explanation(ABC):
             The target to speak of, by name or position; by default the main ones.
         """
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, ready for JSON."""
+        """Plain lists, numbers and strings, ready for JSON; by default the fields of a dataclass, and the text."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"text": self.text()}  # type: ignore[arg-type]
 
     @classmethod
-    @abstractmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The explanation that `to_dict` was called on, also after a way through JSON."""
+        return cls(**{each.name: content[each.name] for each in fields(cls)})  # type: ignore[arg-type]
 
-    @abstractmethod
     def rows(self) -> Iterator[list[Any]]:
-        """A table of its numbers: the names of the columns, then the rows."""
+        """A table of its numbers: the names of the columns, then the rows; by default one row of `to_dict`."""
+        content = self.to_dict()
+        yield list(content)
+        yield list(content.values())
 
-    @abstractmethod
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
-        """Write it as one HTML file that needs nothing else.
+        """Write it as one HTML file that needs nothing else; by default its text.
 
         Parameters
         ----------
@@ -54,16 +56,24 @@ class Explanation(ABC):
         title : str, optional
             What was explained, for instance the name of a file; by default the explanation says so itself.
         """
+        from pellucid.report.plain import write_texts
 
-    @abstractmethod
+        write_texts({title or "explanation": self.text()}, Path(path), title=title or "Explanation")
+
     def plot(self, target: str | int | None = None) -> Figure:
-        """The explanation as a picture, to be saved as .svg or .png.
+        """The explanation as a picture, to be saved as .svg or .png; by default its text.
 
         Parameters
         ----------
         target : str or int, optional
             The target to draw, by name or position; by default the main ones.
         """
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        # Signs of users are no mathematics.
+        figure.text(0, 1, self.text(target).replace("$", r"\$"), va="top", family="monospace")
+        return figure
 
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` as a JSON file."""

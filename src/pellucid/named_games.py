@@ -50,6 +50,6 @@ def named_game(
 
 def stepper_of(game: Game | None, *, multiplier_rate: float) -> Callable[[Any], MirrorProx] | None:
     """Who takes the steps of a training: mirror-prox where multipliers ascend, otherwise None, plain descent."""
-    if not isinstance(game, UniformGame):
+    if game is None or not game.has_multipliers:
         return None
     return lambda optimizer: MirrorProx(optimizer, game, multiplier_lr=multiplier_rate)

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pellucid.columns import Column
+from pellucid.errors import Parameter
 from pellucid.tables import plain
 
 # Words in the names of a time until something happens, and of whether it did: together they are an outcome.
@@ -52,7 +53,8 @@ def named_outcomes(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     if events and times:
         reasons |= dict.fromkeys(events, f"{OUTCOME}, with {times[0]!r}")
         reasons |= dict.fromkeys(times, f"{OUTCOME}, with {events[0]!r}")
-    return {name: f"{why}: keep it with `features=` if the model read it" for name, why in reasons.items()}
+    keep = f"keep it with {Parameter('features'):=} if the model read it"
+    return {name: f"{why}: {keep}" for name, why in reasons.items()}
 
 
 def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth_name: str) -> dict[str, str]:
@@ -86,7 +88,8 @@ def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth
         else:
             continue
         shares = f"squared rank correlation {near_truth:.2f} with {truth_name}, {near_model:.2f} with the predictions"
-        reasons[column.name] = f"{why}, as no column is that a model reads well ({shares}): keep it with `features=`"
+        keep = f"keep it with {Parameter('features'):=}"
+        reasons[column.name] = f"{why}, as no column is that a model reads well ({shares}): {keep}"
     return reasons
 
 

@@ -59,7 +59,7 @@ def read_predictions(
         Gives the features of molecules, as `pellucid.registry.structure_features` does; called where there are some.
     """
     if blanks not in ("fill", "drop"):
-        raise InputError("`blanks` must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
+        raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
     table = read_table(path)
     source = table.source
     for option, asked_for in {
@@ -70,7 +70,7 @@ def read_predictions(
         "smiles": [smiles] if smiles is not None else [],
     }.items():
         for name in asked_for:
-            require_column(name, table.header, source, f"`{option}=`")
+            require_column(name, table.header, source, f"{Parameter(option):=}")
     outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
     asked = list(dict.fromkeys(features))
@@ -164,7 +164,7 @@ def _measured(
     table: Table, truth: str | None, ignored: Sequence[tuple[str, str]], kept: Sequence[int]
 ) -> tuple[str, np.ndarray] | None:
     """A column of measured values, named or not, to hold the others against."""
-    names = [truth] if truth is not None else [name for name, why in ignored if why == _roles.MEASURED]
+    names = [truth] if truth is not None else [name for name, why in ignored if why == _roles.measured_reason()]
     for name in names:
         values = [value_of(cell, table.comma) for cell in table.column(name)]
         if None not in values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.builders import from_lists, nearest
 from pellucid.columns import varies
+from pellucid.errors import Parameter
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
@@ -32,6 +33,10 @@ class StructureFeatures(Protocol):
 
     def values(self, structures: Sequence[str]) -> np.ndarray:
         """(N, P) features of N structures, as `canonical` has them."""
+        ...
+
+    def substructures(self, features: Iterable[int], structures: Sequence[str]) -> dict[int, str]:
+        """What features stand for, by their places, as these structures show them."""
         ...
 
     def neighborhoods(self, structures: Sequence[str], threshold: float) -> Neighborhoods:
@@ -85,7 +90,9 @@ class Predictions:
         """What was read and what was not, a line each."""
         lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._read()]
         if not self.named and self.smiles is None:
-            lines.append("  they must be what the model read: if not, name those that are with `features=`")
+            lines.append(
+                f"  they must be what the model read: if not, name those that are with {Parameter('features'):=}"
+            )
         lines += [f"  {name}: {note}" for name, note in self.notes]
         if self.truth_name is not None:
             lines.append(f"measured values: {self.truth_name}")
@@ -151,6 +158,21 @@ class Predictions:
         if self.smiles is not None and self.structures is not None:
             return self.structures.neighborhoods(self.smiles, threshold)
         return nearest(self.places(), k=min(neighbors, len(self)))
+
+    def substructures(self, features: Iterable[int], rows: Sequence[int] | None = None) -> dict[int, str]:
+        """What features of molecules stand for, by their places; none for other features.
+
+        Parameters
+        ----------
+        features : iterable of int
+            Their places.
+        rows : sequence of int, optional
+            Places of the molecules that show it; by default all.
+        """
+        if self.smiles is None or self.structures is None:
+            return {}
+        shown = self.smiles if rows is None else [self.smiles[i] for i in rows]
+        return self.structures.substructures(features, shown)
 
     def _grouped(self) -> Neighborhoods:
         """One neighborhood for each group; its center is the member nearest to the mean of its features."""

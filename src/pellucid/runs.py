@@ -27,8 +27,8 @@ import numpy as np
 from pellucid import summaries
 from pellucid.domains import Data, Domain, Measured, Model, Plan, Shown, Source, Speak
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import counted
 from pellucid.options import changed, options_of
-from pellucid.report.numbers import counted
 from pellucid.summaries import HELD_OUT, DataSummary, Example, ModelSummary, RunSummary, Trial, TrustSummary
 from pellucid.trust import LEVEL, check_level, typical
 from pellucid.verdicts import unexplained, verdict

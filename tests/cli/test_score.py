@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import signal
 from cli.runner import run
+from scipy import signal
 
 from pellucid import runs
 from pellucid.series import simulate_rig

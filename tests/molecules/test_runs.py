@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from pellucid.molecules.run_measures import measures, scores_of
+from pellucid.molecules.runs import density, parts_of, settings_for, task_of
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from pellucid import InputError
 from pellucid.molecules import PropertyModel, nav17, prepare
-from pellucid.molecules.run_measures import measures, scores_of
-from pellucid.molecules.runs import density, parts_of, settings_for, task_of
 from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.tasks import Task
 from pellucid.trust import HeldOut

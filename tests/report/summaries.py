@@ -6,8 +6,11 @@ import json
 import numpy as np
 
 from pellucid.molecules import PropertyModel, SimilarityRule, nav17
+from pellucid.molecules import report as molecules_report
 from pellucid.series import Condition, Forecaster, simulate_rig
+from pellucid.series import report as series_report
 from pellucid.series.indicators import INDICATORS
+from pellucid.summaries import RunSummary
 
 
 def molecules_summary(*, step=6, explained=12, **settings):
@@ -24,7 +27,7 @@ def molecules_summary(*, step=6, explained=12, **settings):
     deviations = np.array([e["deviation"][0] for e in explanations])
     content = _summary("molecules", "sulfonamides.csv", deviations)
     content |= {
-        "targets": list(train.targets),
+        "outputs": list(train.targets),
         "explanations": [
             {
                 "rank": ranks[i],
@@ -54,7 +57,7 @@ def series_summary(*, explained=8, **settings):
         item["rank"] = "most" if i < 2 else "least" if i >= explained - 2 else "others"
     deviations = np.array([np.mean(item["explanation"]["deviation"]) for item in items])
     content = _summary("series", "rig.csv", deviations)
-    content |= {"channels": list(rig.channels), "explanations": items}
+    content |= {"outputs": list(rig.channels), "explanations": items}
     return json.loads(json.dumps(content))
 
 
@@ -83,8 +86,8 @@ def _summary(kind, source, deviations):
             "source": source,
             "description": "1017 rows, of which 3 were left out",
             "parts": {"train": 813, "validation": 102, "test": 102},
-            "left_out": [[4, "C1CC", "ring is not closed"], [17, "", "no structure"]],
-            "left_out_count": 3,
+            "rejected": [[4, "C1CC", "ring is not closed"], [17, "", "no structure"]],
+            "rejected_count": 3,
         },
         "settings": {"game": "symmetric", "weight": 1.0, "width": 64, "epochs": 60, "learning_rate": 0.005},
         "measures": [
@@ -142,3 +145,13 @@ def condition_over_time():
         sequences=50,
         order=2,
     )
+
+
+def write_molecules(content, path):
+    """Write the report of a run on molecules, from the content of its summary.json."""
+    return molecules_report.write(RunSummary.from_json(content), path)
+
+
+def write_series(content, path):
+    """Write the report of a run on recordings, from the content of its summary.json."""
+    return series_report.write(RunSummary.from_json(content), path)

@@ -8,15 +8,13 @@ from itertools import pairwise
 
 import pytest
 import torch
-from report.summaries import condition_over_time
+from report.summaries import condition_over_time, write_molecules, write_series
 
 import pellucid as pl
-from pellucid.molecules import Explanation
-from pellucid.molecules import report as molecules_report
+from pellucid.molecules import MoleculeExplanation
 from pellucid.report import write_audit
 from pellucid.report.frame import LEFT, RIGHT
-from pellucid.series import Explanation as SeriesExplanation
-from pellucid.series import report as series_report
+from pellucid.series import ForecastExplanation
 from pellucid.series.indicators import INDICATORS
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
@@ -52,14 +50,14 @@ def pages(molecules, series, tmp_path_factory):
     features = ["the temperature outside of the chamber", "the pressure inside"]
     f = torch.sin(4 * x[:, 0]) + x[:, 1]
     audit = pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily(), features=features)
-    forecast = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    forecast = ForecastExplanation.from_dict(series["explanations"][0]["explanation"])
     forecast.to_html(folder / "forecast.html", title="rig.csv")
-    one = Explanation.from_dict(molecules["explanations"][0]["explanation"])
+    one = MoleculeExplanation.from_dict(molecules["explanations"][0]["explanation"])
     one.to_html(folder / "one.html")
     condition_over_time().to_html(folder / "condition.html", title="machine")
     return {
-        "molecules": molecules_report.write(molecules, folder / "molecules.html"),
-        "series": series_report.write(series, folder / "series.html"),
+        "molecules": write_molecules(molecules, folder / "molecules.html"),
+        "series": write_series(series, folder / "series.html"),
         "audit": write_audit(audit, folder / "audit.html", title="forest.csv"),
         "one": folder / "one.html",
         "forecast": folder / "forecast.html",
@@ -271,7 +269,7 @@ def test_the_first_tab_skips_to_the_content(show):
 def test_a_channel_and_a_step_are_chosen(show, series):
     browser = show("series")
     assert browser.get_log("browser") == []
-    names = series["channels"]
+    names = series["outputs"]
     choose(browser, "#channel", names[2])
     panels = shown(browser, ".panel")
     assert [panel.get_attribute("data-channel") for panel in panels] == ["2"] * len(series["explanations"])
@@ -290,7 +288,7 @@ def test_a_channel_and_a_step_are_chosen(show, series):
 
 def test_a_step_is_chosen_where_a_forecast_is_alone(show, series):
     browser = show("forecast")
-    names = series["channels"]
+    names = series["outputs"]
     laws = shown(browser, ".panel code")
     first = [law.text for law in laws]
     assert [text.split("[t+1]")[0] for text in first] == names
@@ -388,15 +386,15 @@ def test_paper_shows_everything_and_no_controls(show, page):
 @pytest.mark.parametrize("bad", BAD)
 def test_names_inject_nothing(show, molecules, series, bad, tmp_path):
     content = copy.deepcopy(molecules) | {"title": bad, "targets": [bad]}
-    content["data"] |= {"source": bad, "left_out": [[1, bad, bad]]}
+    content["data"] |= {"source": bad, "rejected": [[1, bad, bad]]}
     for item in content["explanations"]:
-        explanation = Explanation.from_dict(item["explanation"])
+        explanation = MoleculeExplanation.from_dict(item["explanation"])
         item |= {"place": bad, "explanation": replace(explanation, targets=(bad,)).to_dict()}
-    sequence = copy.deepcopy(series) | {"title": bad, "channels": [bad, *series["channels"][1:]]}
+    sequence = copy.deepcopy(series) | {"title": bad, "channels": [bad, *series["outputs"][1:]]}
     for item in sequence["explanations"]:
         item |= {"place": bad}
         item["explanation"]["channels"][0] = bad
-    for write, summary in ((molecules_report.write, content), (series_report.write, sequence)):
+    for write, summary in ((write_molecules, content), (write_series, sequence)):
         browser = show(write(summary, tmp_path / "report.html"))
         assert browser.get_log("browser") == []
         assert browser.execute_script("return window.bad") is None

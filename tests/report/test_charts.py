@@ -7,6 +7,7 @@ import pytest
 from pellucid.report.charts import histogram, place_labels, place_medians, trade_off
 from pellucid.report.frame import LEFT, RIGHT, Frame, ticks
 from pellucid.report.traces import Trace, heat_map, lines
+from pellucid.summaries import TradeOff, Trial
 
 BAD = "</title><script>alert(1)</script>"
 
@@ -59,12 +60,8 @@ def test_names_are_text_in_charts():
 
 
 def costs(**more):
-    trials = [
-        {"weight": 3.0, "loss": 1.5, "deviation": 0.1},
-        {"weight": None, "loss": 1.0, "deviation": 0.4},
-        {"weight": 1.0, "loss": 1.1, "deviation": 0.2},
-    ]
-    return {"trials": trials, "tolerance": 0.2, "chosen": 1.0, "loss": "loss", "deviation": "deviation"} | more
+    trials = (Trial(3.0, 1.5, 0.1), Trial(None, 1.0, 0.4), Trial(1.0, 1.1, 0.2))
+    return TradeOff(**{"trials": trials, "tolerance": 0.2, "chosen": 1.0, "loss": "loss", "deviation": "deviation"} | more)
 
 
 def test_the_trade_off_has_a_point_for_each_weight_and_marks_the_choice():

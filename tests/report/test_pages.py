@@ -10,16 +10,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from report.summaries import write_molecules, write_series
 
 import pellucid as pl
 from pellucid import InputError
-from pellucid.molecules import Explanation
+from pellucid.molecules import MoleculeExplanation
 from pellucid.molecules import report as molecules_report
+from pellucid.molecules.explanation_text import title
 from pellucid.report import embed, write_audit
 from pellucid.report.numbers import number
 from pellucid.report.sections import scores, settings, tiles, trust_sentence
-from pellucid.series import Explanation as SeriesExplanation
+from pellucid.series import ForecastExplanation
 from pellucid.series import report as series_report
+from pellucid.summaries import RunSummary
 
 VOID = {"meta", "link", "input", "use", "path", "rect", "circle", "polyline", "polygon", "br", "img"}
 MARKUP = ("<img src=x onerror=alert(1)>", "</script><script>window.bad=1</script>")
@@ -76,8 +79,8 @@ def test_pages_are_whole_and_headings_are_in_order(molecules, series, audited, t
     write_audit(audited, tmp_path / "audit.html", title="audit")
     audit = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))
     for page in (
-        page_of(molecules_report.write, molecules, tmp_path),
-        page_of(series_report.write, series, tmp_path),
+        page_of(write_molecules, molecules, tmp_path),
+        page_of(write_series, series, tmp_path),
         audit,
     ):
         levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
@@ -100,7 +103,7 @@ def test_names_of_users_are_never_markup(molecules, series, audited, bad, tmp_pa
     def poisoned(summary):
         content = copy.deepcopy(summary)
         content |= {"title": bad, "deviation_unit": bad, "settings": {bad: bad}, "versions": {bad: bad}}
-        content["data"] |= {"source": bad, "description": bad, "left_out": [[1, bad, bad]], "parts": {bad: 3}}
+        content["data"] |= {"source": bad, "description": bad, "rejected": [[1, bad, bad]], "parts": {bad: 3}}
         content["measures"][0] |= {"title": bad, "about": bad}
         content["trade_off"] |= {"loss": bad, "deviation": bad}
         for item in content["explanations"]:
@@ -108,18 +111,18 @@ def test_names_of_users_are_never_markup(molecules, series, audited, bad, tmp_pa
         return content
 
     content = poisoned(molecules)
-    content["targets"] = [bad]
+    content["outputs"] = [bad]
     for item in content["explanations"]:
-        explanation = Explanation.from_dict(item["explanation"])
+        explanation = MoleculeExplanation.from_dict(item["explanation"])
         item["explanation"] = replace(explanation, targets=(bad,)).to_dict()
-    channels = (bad, *series["channels"][1:])
-    sequence = poisoned(series) | {"channels": list(channels)}
+    channels = (bad, *series["outputs"][1:])
+    sequence = poisoned(series) | {"outputs": list(channels)}
     for item in sequence["explanations"]:
         item["explanation"]["channels"] = list(channels)
     write_audit(audited, tmp_path / "audit.html", title=bad, names=[bad] * 60)
     named = replace(audited, witnesses=audited.witnesses.named([bad, "b"], [bad]))
     write_audit(named, tmp_path / "named.html")
-    pages = [page_of(molecules_report.write, content, tmp_path), page_of(series_report.write, sequence, tmp_path)]
+    pages = [page_of(write_molecules, content, tmp_path), page_of(write_series, sequence, tmp_path)]
     pages += [Page((tmp_path / name).read_text(encoding="utf-8")) for name in ("audit.html", "named.html")]
     for page in pages:
         assert page.of("img") == []
@@ -136,7 +139,7 @@ def test_embedded_data_cannot_end_their_element():
 
 
 def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
-    text = molecules_report.write(molecules, tmp_path / "report.html").read_text(encoding="utf-8")
+    text = write_molecules(molecules, tmp_path / "report.html").read_text(encoding="utf-8")
     (script,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src &#39;sha256-{digest}" in text or f"script-src 'sha256-{digest}'" in text
@@ -145,28 +148,28 @@ def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
 
 
 def test_sections_without_data_are_left_out(molecules, tmp_path):
-    every = page_of(molecules_report.write, molecules, tmp_path)
+    every = page_of(write_molecules, molecules, tmp_path)
     bare = {"kind": "molecules", "title": "bare", "explanations": [], "targets": ["a"]}
-    few = page_of(molecules_report.write, bare, tmp_path)
+    few = page_of(write_molecules, bare, tmp_path)
     sections = {attrs["id"] for attrs in every.of("section")}
     assert sections == {"scores", "deviations", "cost", "trust", "extremes", "gallery", "made"}
     assert few.of("section") == []
     alone = copy.deepcopy(molecules) | {"trade_off": None, "trust": None}
     del alone["models"]["GAME"], alone["deviations"]["GAME"]
-    deep = page_of(molecules_report.write, alone, tmp_path)
+    deep = page_of(write_molecules, alone, tmp_path)
     assert {attrs["id"] for attrs in deep.of("section")} == sections - {"cost", "trust"}
     assert "GAME" not in deep.words
 
 
 def test_the_better_model_of_each_measure_is_marked(molecules):
-    rows = {row["title"]: row for row in scores(molecules)}
+    rows = {row["title"]: row for row in scores(RunSummary.from_json(molecules))}
     assert rows["RMSE"]["winners"] == ["DEEP"]
     assert rows["Deviation"]["winners"] == ["GAME"]
     assert rows["Explained"]["winners"] == ["GAME"]
     assert rows["Variation"]["winners"] == []
     close = copy.deepcopy(molecules)
     close["models"]["GAME"]["scores"]["accuracy"] = 0.52001
-    assert scores(close)[0]["winners"] == []
+    assert scores(RunSummary.from_json(close))[0]["winners"] == []
     assert rows["Deviation"]["change"] == "\u221220.6\u00a0%"
 
 
@@ -187,7 +190,7 @@ def places_of(path):
 
 
 def test_the_least_trustworthy_come_first(series, tmp_path):
-    found = places_of(series_report.write(series, tmp_path / "report.html"))
+    found = places_of(write_series(series, tmp_path / "report.html"))
     places = [item["place"] for item in series["explanations"]]
     assert [place for place, _ in found] == [places[i] for i in (7, 6, 0, 1, 5, 4, 3, 2)]
     assert [rank for _, rank in found] == ["least"] * 2 + ["most"] * 2 + [""] * 4
@@ -195,12 +198,12 @@ def test_the_least_trustworthy_come_first(series, tmp_path):
 
 def test_of_few_none_is_the_least_or_the_most_trustworthy(molecules, series, tmp_path):
     few = series | {"explanations": series["explanations"][:7]}
-    path = series_report.write(few, tmp_path / "report.html")
+    path = write_series(few, tmp_path / "report.html")
     assert places_of(path) == [(item["place"], "") for item in few["explanations"][::-1]]
     words = Page(path.read_text(encoding="utf-8")).words
     assert "7 of 8 forecasts, chosen evenly by deviation. The largest deviation first." in words
     assert "trustworthy" not in words
-    page = page_of(molecules_report.write, molecules | {"explanations": molecules["explanations"][:7]}, tmp_path)
+    page = page_of(write_molecules, molecules | {"explanations": molecules["explanations"][:7]}, tmp_path)
     assert "7 of 12 test molecules, chosen evenly by deviation" in page.words
     assert "trustworthy" not in page.words
     assert len(page.of("dialog")) == 7
@@ -217,7 +220,7 @@ def test_trust_is_told_wherever_it_is_known():
 
 def test_a_molecule_alone(molecules, tmp_path):
     content = molecules["explanations"][0]["explanation"]
-    explanation = Explanation.from_dict(content)
+    explanation = MoleculeExplanation.from_dict(content)
     explanation.to_html(tmp_path / "one.html")
     page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
     fragment = Page(explanation._repr_html_())
@@ -239,13 +242,13 @@ def test_a_molecule_alone(molecules, tmp_path):
     for words in (Page(nothing._repr_html_()).words, nothing.trust()):
         assert "a bound would be as wide as the predictions range" in words
     assert nothing.to_dict()["bound"] == [None]
-    assert np.isnan(Explanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound).all()
-    assert "nearby within" not in nothing._title([0])
+    assert np.isnan(MoleculeExplanation.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False))).bound).all()
+    assert "nearby within" not in title(nothing, [0])
 
 
 def test_the_way_of_the_molecule_is_marked(molecules):
     for item in molecules["explanations"]:
-        explanation = Explanation.from_dict(item["explanation"])
+        explanation = MoleculeExplanation.from_dict(item["explanation"])
         if len(explanation.members) < 3:
             assert '<div class="tree">' not in explanation._repr_html_()  # two members say nothing
             continue
@@ -255,16 +258,16 @@ def test_the_way_of_the_molecule_is_marked(molecules):
 
 
 def test_the_choice_of_the_weight_is_told_as_it_was_made(molecules, tmp_path):
-    assert "Chosen is the most transparent" in page_of(molecules_report.write, molecules, tmp_path).words
+    assert "Chosen is the most transparent" in page_of(write_molecules, molecules, tmp_path).words
     costly = copy.deepcopy(molecules)
     for trial in costly["trade_off"]["trials"][1:]:
         trial["loss"] += 1
-    words = page_of(molecules_report.write, costly, tmp_path).words
+    words = page_of(write_molecules, costly, tmp_path).words
     assert "The loss of none is at most 2\u00a0% above DEEP" in words.replace("2 %", "2\u00a0%")
 
 
 def test_of_many_outputs_those_that_differ_are_shown(molecules):
-    e = Explanation.from_dict(molecules["explanations"][0]["explanation"])
+    e = MoleculeExplanation.from_dict(molecules["explanations"][0]["explanation"])
     names, scale = tuple(f"z{k}" for k in range(20)), np.arange(20.0)
     tree = replace(e.witness, nodes=e.witness.nodes | {"value": e.witness.nodes["value"] * scale}, output_names=names)
     many = {name: np.full(20, 0.5) for name in ("prediction", "deviation", "local_auc")}
@@ -282,7 +285,7 @@ def test_of_many_outputs_those_that_differ_are_shown(molecules):
 def test_several_molecules_of_several_targets(molecules, tmp_path):
     explanations = []
     for item in molecules["explanations"][:3]:
-        e = Explanation.from_dict(item["explanation"])
+        e = MoleculeExplanation.from_dict(item["explanation"])
         nodes = e.witness.nodes | {"value": np.repeat(e.witness.nodes["value"], 2, axis=1)}
         twice = {name: np.repeat(getattr(e, name), 2) for name in ("prediction", "deviation", "local_auc", "bound")}
         pairs = [(np.repeat(m.prediction, 2), np.repeat(m.witness, 2)) for m in e.members]
@@ -290,7 +293,8 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
                         for m, (prediction, witness) in zip(e.members, pairs, strict=True))  # fmt: skip
         tree = replace(e.witness, nodes=nodes, output_names=["a", "b"])
         explanations.append(replace(e, targets=("a", "b"), witness=tree, members=members, **twice))
-    path = molecules_report.write_explanations(explanations, tmp_path / "some.html", title="some.csv")
+    named = {f"molecule {i}": explanation for i, explanation in enumerate(explanations)}
+    path = molecules_report.write_explanations(named, tmp_path / "some.html", title="some.csv")
     page = Page(path.read_text(encoding="utf-8"))
     assert [attrs["id"] for attrs in page.of("section")] == ["gallery"]
     assert [attrs for attrs in page.of("select") if attrs["id"] == "target"]
@@ -300,7 +304,7 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
 
 
 def test_a_forecast_alone(series, tmp_path):
-    explanation = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    explanation = ForecastExplanation.from_dict(series["explanations"][0]["explanation"])
     explanation.to_html(tmp_path / "one.html", title="rig.csv, the last 40 rows")
     explanation.to_html(tmp_path / "bare.html")
     page, bare = (Page((tmp_path / name).read_text(encoding="utf-8")) for name in ("one.html", "bare.html"))
@@ -322,7 +326,7 @@ def test_a_forecast_alone(series, tmp_path):
 
 
 def test_the_law_of_a_step_reads_as_the_explanation_prints_it(series):
-    explanation = SeriesExplanation.from_dict(series["explanations"][0]["explanation"])
+    explanation = ForecastExplanation.from_dict(series["explanations"][0]["explanation"])
     for k in range(len(explanation.channels)):
         for h, law in enumerate(series_report._laws(explanation, k)):
             expected = replace(explanation[h], digits=4).text().splitlines()[k]
@@ -395,7 +399,9 @@ def test_an_audit_that_explains_nothing_says_so_first(tmp_path):
     share = noise.to_dict()["explained_left_out"]
     assert share < 0
     page = Page(write_audit(noise, tmp_path / "audit.html").read_text(encoding="utf-8"))
-    sentence = f"Held-out variance explained is {100 * share:.1f} %: at members that it was not fitted to, a witness says no"
+    sentence = (
+        f"Held-out variance explained is {100 * share:.1f} %: at members that it was not fitted to, a witness says no"
+    )
     assert page.words.index(sentence) < page.words.index("confidence a witness is within")
     assert "Take larger neighborhoods, a ridge, fewer features, or another family." in page.words
     assert sentence in Page(noise._repr_html_()).words
@@ -421,14 +427,14 @@ def test_of_few_neighborhoods_none_is_the_least_trustworthy(tmp_path):
 
 
 def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
-    names = series["channels"]
+    names = series["outputs"]
     content = copy.deepcopy(series)
     content["trust"] |= {"bound": {"DEEP": [0.2, 700.0, 3.0], "GAME": [None, 500.0, 2.0]}}
-    tile = tiles(content)[-1]
+    tile = tiles(RunSummary.from_json(content))[-1]
     assert tile["name"] == f"Trust bound, {names[1]}"
     assert tile["value"] == "500"
     assert tile["note"] == "witness to network, with 90\u00a0% confidence; the others below"
-    assert tiles(series)[-1]["name"] == "Trust bound"
+    assert tiles(RunSummary.from_json(series))[-1]["name"] == "Trust bound"
 
 
 @pytest.mark.parametrize(
@@ -444,12 +450,12 @@ def test_a_tile_says_how_it_compares_with_deep(series, deep, game, note):
     content = copy.deepcopy(series)
     key = content["measures"][0]["key"]
     content["models"]["DEEP"]["scores"][key], content["models"]["GAME"]["scores"][key] = deep, game
-    assert tiles(content)[0]["note"] == note
+    assert tiles(RunSummary.from_json(content))[0]["note"] == note
 
 
 def test_pages_of_forecasts_say_what_their_colors_mean(series, tmp_path):
-    SeriesExplanation.from_dict(series["explanations"][0]["explanation"]).to_html(tmp_path / "one.html")
-    for page in (page_of(series_report.write, series, tmp_path), Page((tmp_path / "one.html").read_text("utf-8"))):
+    ForecastExplanation.from_dict(series["explanations"][0]["explanation"]).to_html(tmp_path / "one.html")
+    for page in (page_of(write_series, series, tmp_path), Page((tmp_path / "one.html").read_text("utf-8"))):
         assert "Where the colors do not change from column to column, one law holds." in page.words
         assert "Everything is in this one file. It loads nothing from the internet." in page.words
 
@@ -461,47 +467,43 @@ def test_the_verdict_and_the_baseline_are_told(series, tmp_path):
         model["scores"]["none"] = None
     content["verdict"] = ["GAME is no more transparent than DEEP here.", "<b>bold</b>"]
     content["baseline"] = {"title": "one line", "about": "a law for all", "scores": {"accuracy": 0.4, "none": 1.0}}
-    page = page_of(series_report.write, content, tmp_path)
+    page = page_of(write_series, content, tmp_path)
     assert "GAME is no more transparent than DEEP here." in page.text
     assert "<b>bold</b>" in page.text
     assert "one line: a law for all." in page.words
     assert "Nothing" not in page.words
-    rows = {row["title"]: row for row in scores(content)}
+    rows = {row["title"]: row for row in scores(RunSummary.from_json(content))}
     assert rows["RMSE"]["baseline"] == 0.4
     assert rows["RMSE"]["winners"] == [None]
     assert rows["Deviation"]["winners"] == ["GAME"]
     cells = [attrs for attrs in page.of("td") if attrs.get("data-of") == "one line"]
     assert ["best" in attrs["class"] for attrs in cells] == [True, False, False, False]
     assert page.words.count("one line") == 2
-    assert "verdict" not in {attrs.get("class") for attrs in page_of(series_report.write, series, tmp_path).of("ul")}
+    assert "verdict" not in {attrs.get("class") for attrs in page_of(write_series, series, tmp_path).of("ul")}
 
 
 def test_one_is_not_many(series, tmp_path):
     content = copy.deepcopy(series)
     content["trust"] |= {"calibrated": 1, "tested": 1}
-    words = page_of(series_report.write, content, tmp_path).words
+    words = page_of(write_series, content, tmp_path).words
     assert "calibrated on 1 held-out sequence and tried on 1 other:" in words
 
 
-def test_what_is_no_summary_is_refused(series, tmp_path):
-    with pytest.raises(InputError, match="kind 'molecules'. Got 'series'; read the summary.json"):
-        molecules_report.write(series, tmp_path / "report.html")
-    with pytest.raises(InputError, match="kind 'series'. Got 'list'"):
-        series_report.write([], tmp_path / "report.html")
+def test_what_is_no_file_is_refused(series, tmp_path):
     with pytest.raises(InputError, match="must be written to a file. Got the folder"):
-        series_report.write(series, tmp_path)
+        write_series(series, tmp_path)
     with pytest.raises(InputError, match="folder of a report must exist"):
-        series_report.write(series, tmp_path / "missing" / "report.html")
+        write_series(series, tmp_path / "missing" / "report.html")
 
 
 def test_a_page_stays_small(molecules, tmp_path):
     many = copy.deepcopy(molecules)
-    path = molecules_report.write(many, tmp_path / "report.html")
+    path = write_molecules(many, tmp_path / "report.html")
     assert path.stat().st_size < 25_000 * len(many["explanations"]) + 60_000
 
 
 def test_neighbors_show_what_was_measured(molecules):
-    e = Explanation.from_dict(max((item["explanation"] for item in molecules["explanations"]),
+    e = MoleculeExplanation.from_dict(max((item["explanation"] for item in molecules["explanations"]),
                                   key=lambda content: len(content["members"])))  # fmt: skip
     members = tuple(m._replace(measured=np.array([7.125]) if k == 1 else None) for k, m in enumerate(e.members))
     words = Page(replace(e, members=members)._repr_html_()).words

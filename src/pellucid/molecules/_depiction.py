@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
 from pellucid.errors import InputError
+from pellucid.molecules.substructures import Substructure, environment
 
 # How far the bonds that leave a substructure are drawn, and those between two atoms of its rim, from either.
 _STUB, _SHORT_STUB = 0.55, 0.3
@@ -20,7 +23,34 @@ def flat(smiles: str) -> Chem.Mol:
     return molecule
 
 
-def cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int) -> tuple[Chem.Mol, int, set[str]]:
+class Part(NamedTuple):
+    """A substructure, ready to be drawn."""
+
+    molecule: Chem.Mol
+    """The substructure, and short bonds where it is attached; its own atoms and bonds come first."""
+    atoms: int
+    """The number of atoms of the substructure."""
+    bonds: int
+    """The number of bonds of the substructure."""
+    center: int
+    """The central atom."""
+    stubs: frozenset[str]
+    """The names that drawings have for the ends of its attachments."""
+
+
+def part_of(substructure: Substructure) -> Part:
+    """The atoms and bonds of a substructure as they lie in the whole molecule, so that a part of a ring is seen to be
+    one. Bonds that leave it are single, for the fingerprint does not know their order.
+    """
+    molecule = flat(substructure.molecule)
+    atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
+    part, center, stubs = _cut_out(molecule, atoms, bonds, substructure.atom)
+    if not substructure.radius:
+        _name_carbon(part.GetAtomWithIdx(center))
+    return Part(part, len(atoms), len(bonds), center, frozenset(stubs))
+
+
+def _cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int) -> tuple[Chem.Mol, int, set[str]]:
     """The part to be drawn, its central atom, and the names by which SVG calls the ends of its attachments.
 
     The first atoms and bonds are those asked for, in their order.
@@ -38,7 +68,7 @@ def cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int)
     for b in bonds:
         bond = molecule.GetBondWithIdx(b)
         part.AddBond(places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()], bond.GetBondType())
-    hints = set()
+    stubs = set()
     for old in atoms:
         for bond in molecule.GetAtomWithIdx(old).GetBonds():
             if bond.GetIdx() in bonds:
@@ -50,17 +80,17 @@ def cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int)
             other = bond.GetOtherAtomIdx(old)
             start, stop = where.GetAtomPosition(old), where.GetAtomPosition(other)
             points.append(start + (stop - start) * (_SHORT_STUB if other in places else _STUB))
-            hints.add(f"atom-{new}")
+            stubs.add(f"atom-{new}")
     conformer = Chem.Conformer(part.GetNumAtoms())
     for i, point in enumerate(points):
         conformer.SetAtomPosition(i, point)
     part.AddConformer(conformer)
     part.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(part)
-    return part.GetMol(), places[center], hints
+    return part.GetMol(), places[center], stubs
 
 
-def name_carbon(atom: Chem.Atom) -> None:
+def _name_carbon(atom: Chem.Atom) -> None:
     """Write out a carbon that stands alone: a bare corner would not be seen."""
     hydrogens = atom.GetTotalNumHs()
     if atom.GetAtomicNum() == 6 and not atom.GetFormalCharge() and not atom.GetIsotope():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import accumulate
 
-from pellucid.witnesses.tree import TreeWitness
+from pellucid.numbers import decimals, fixed
+from pellucid.witnesses.tree import TreeNode, TreeWitness
 
 # Everything is laid out in inches, y pointing down.
 MARGIN = 0.2
@@ -25,58 +26,63 @@ TITLE, VALUE, TEXT, NOTE = 11.0, 9.0, 7.5, 7.0
 class Layout:
     """Where the nodes are: leaves equally spaced, each split above the middle of its two sides."""
 
-    def __init__(self, witness: TreeWitness, shown: list[int]) -> None:
-        nodes = witness.nodes
-        self.feature, self.left, self.right, self.size = (
-            nodes[name].tolist() for name in ("feature", "left", "right", "size")
-        )
-        self.shown, self.outputs = shown, len(witness.output_names)
-        self.names = [witness.output_names[k] for k in shown]
-        self.value = nodes["value"][:, shown]
-        self.leaves = [node for node in range(len(self.feature)) if self.feature[node] < 0]
+    def __init__(self, witness: TreeWitness, outputs: list[int]) -> None:
+        self.root, self.leaves = witness.root, witness.root.leaves()
+        self.nodes = list(self.root.walk())
+        self.outputs = outputs
+        self.names = [witness.output_names[k] for k in outputs]
+        places = [decimals(leaf.value[k] for leaf in self.leaves) for k in outputs]
+        # The values of each leaf as text, with as many decimals as tell the leaves apart.
+        self.texts = {
+            leaf.index: [fixed(leaf.value[k], d) for k, d in zip(outputs, places, strict=True)] for leaf in self.leaves
+        }
         self.leaf = self._leaf_size()
         slot = max(self.leaf[0] + 0.1, (PICTURE[0] + 0.16) / 2, (PICTURE[0] + self.leaf[0] + 0.2) / 3)
-        self.x, self.row = [0.0] * len(self.feature), [0] * len(self.feature)
-        self.width = slot * self._place(0, 0, 0, slot)
-        rows = [[node for node, row in enumerate(self.row) if row == k] for k in range(max(self.row) + 1)]
-        heights = [max(self.box(node)[1] for node in row) for row in rows]
-        self.tops = np.cumsum([0.0, *(height + GAP for height in heights)]).tolist()
+        self.x: dict[int, float] = {}
+        self.row: dict[int, int] = {}
+        self.width = slot * self._place(self.root, 0, 0, slot)
+        heights = [0.0] * (self.root.depth + 1)
+        for node in self.nodes:
+            row = self.row[node.index]
+            heights[row] = max(heights[row], self.box(node)[1])
+        self.tops = list(accumulate((height + GAP for height in heights), initial=0.0))
         self.height = self.tops[-1] - GAP
 
-    def _place(self, node: int, row: int, leaves: int, slot: float) -> int:
+    def _place(self, node: TreeNode, row: int, leaves: int, slot: float) -> int:
         """Place a node and all below it, with so many leaves at its left; gives the leaves up to its right."""
-        self.row[node] = row
-        if self.feature[node] < 0:
-            self.x[node] = (leaves + 0.5) * slot
+        self.row[node.index] = row
+        if node.is_leaf:
+            self.x[node.index] = (leaves + 0.5) * slot
             return leaves + 1
-        for side in (self.left[node], self.right[node]):
-            leaves = self._place(side, row + 1, leaves, slot)
-        self.x[node] = (self.x[self.left[node]] + self.x[self.right[node]]) / 2
+        for branch in node.branches:
+            leaves = self._place(branch, row + 1, leaves, slot)
+        self.x[node.index] = sum(self.x[branch.index] for branch in node.branches) / 2
         return leaves
 
     def _leaf_size(self) -> tuple[float, float]:
-        texts, height = [number(v) for v in self.value[self.leaves].flatten()], LINE * (len(self.shown) + 1) + 0.12
-        if len(self.shown) == 1:
+        texts, height = [t for own in self.texts.values() for t in own], LINE * (len(self.outputs) + 1) + 0.12
+        if len(self.outputs) == 1:
             width = max(length(text, VALUE, bold=True) for text in texts)
-        elif not self.shown:
+        elif not self.outputs:
             width = 0.0
         else:
             names = max(length(fit(name, NAME, TEXT), TEXT) for name in self.names)
             width = names + 0.1 + max(length(text, TEXT) for text in texts)
-        members = max(length(f"n = {self.size[node]}", TEXT) for node in self.leaves)
+        members = max(length(f"n = {leaf.size}", TEXT) for leaf in self.leaves)
         return max(width, members, 0.36) + 0.14, height
 
-    def box(self, node: int) -> tuple[float, float]:
+    def box(self, node: TreeNode) -> tuple[float, float]:
         """The width and height of a node."""
-        return self.leaf if self.feature[node] < 0 else (PICTURE[0], PICTURE[1] + CAPTION)
+        return self.leaf if node.is_leaf else (PICTURE[0], PICTURE[1] + CAPTION)
 
-    def top(self, node: int) -> float:
-        return float(self.tops[self.row[node]])
+    def top(self, node: TreeNode) -> float:
+        """How far the upper end of a node is below that of the root."""
+        return self.tops[self.row[node.index]]
 
     def free(self, height: float) -> float:
         """How wide a picture so high may be in the upper left corner."""
-        high = [node for node in range(len(self.x)) if self.top(node) < height + GAP]
-        return min(self.x[node] - self.box(node)[0] / 2 for node in high)
+        high = [node for node in self.nodes if self.top(node) < height + GAP]
+        return min(self.x[node.index] - self.box(node)[0] / 2 for node in high)
 
 
 def flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, str, str]]]:
@@ -92,11 +98,6 @@ def flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, s
         lines[-1].append((x, sign, text))
         x += taken + 0.2
     return lines
-
-
-def number(value: float) -> str:
-    """Three digits, zeros included: 7.20 beside 7.58."""
-    return f"{value:#.3g}".rstrip(".")
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:

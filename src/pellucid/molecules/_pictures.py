@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Set
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree import ElementTree
-
-from rdkit import Chem
-from rdkit.Chem.Draw import rdMolDraw2D
+from typing import TYPE_CHECKING
 
 from pellucid.errors import InputError
-from pellucid.molecules._depiction import cut_out, flat, name_carbon
-from pellucid.molecules.substructures import Substructure, environment
+from pellucid.molecules._depiction import flat, part_of
+from pellucid.molecules._rdkit_drawing import Atom, Drawing, Letter, Point, Style, draw
+from pellucid.molecules.substructures import Substructure
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -26,12 +22,13 @@ _MARGIN = {"molecule": 6, "substructure": 15}
 _LEAST = {"molecule": (260, 170), "substructure": (120, 80)}
 # Elements with a color of their own; the others are written in that of the text.
 _COLORED = frozenset(["N", "O", "S", "F", "Cl", "Br", "I", "P"])
-# Widths of letters in the usual fonts, in units of the size.
+# Widths of letters in Helvetica and Arial, in units of the size; RDKit's own are one for all capitals.
 _WIDTHS = {"O": 0.78, "F": 0.61, "I": 0.28, "l": 0.22, "i": 0.22, "r": 0.33, "e": 0.56, "a": 0.56}
 _LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
-Point = tuple[int, int]
+Place = tuple[int, int]
+_STYLE = Style(bond=_BOND, letter=_LETTER, as_text=True, clearance=0.06)
 
 
 class Pictures:
@@ -82,135 +79,89 @@ def _draw_molecule(key: str, smiles: str) -> str:
         molecule = flat(smiles)
     except InputError:
         return f'<symbol class="pls" id="{key}" viewBox="0 0 260 170"><text x="60" y="90">no picture</text></symbol>'
-    # Prepared here, not by the drawer: hydrogens that are added at stereocenters must be known below.
-    molecule = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=True)
-    drawer = _drawer()
-    drawer.drawOptions().prepareMolsBeforeDrawing = False
-    drawer.DrawMolecule(molecule)
-    return _symbol(key, drawer, molecule, "molecule")
+    return _symbol(key, draw(molecule, _STYLE, whole=True), "molecule")
 
 
 def _draw_substructure(key: str, substructure: Substructure) -> str:
-    molecule = flat(substructure.molecule)
-    atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
-    part, middle, hints = cut_out(molecule, atoms, bonds, substructure.atom)
-    if not substructure.radius:
-        name_carbon(part.GetAtomWithIdx(middle))
-    drawer = _drawer()
-    drawer.drawOptions().prepareMolsBeforeDrawing = False
-    drawer.DrawMolecule(part)
-    places = [_whole(drawer.GetDrawCoords(a)) for a in range(len(atoms))]
-    lines = [
-        [places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()]]
-        for bond in (part.GetBondWithIdx(b) for b in range(len(bonds)))
-    ] or [[places[middle]] * 2]
+    part = part_of(substructure)
+    drawing = draw(part.molecule, _STYLE, whole=False)
+    places = [_whole((atom.x, atom.y)) for atom in drawing.atoms]
+    center = [places[part.center]] * 2
+    bonds = [part.molecule.GetBondWithIdx(b) for b in range(part.bonds)]
+    lines = [[places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()]] for bond in bonds] or [center]
     radius = substructure.radius % 4
-    ground = _path(f"g g{radius}", lines) + _path(f"g c{radius}", [[places[middle]] * 2])
-    return _symbol(key, drawer, part, "substructure", ground, hints)
+    ground = _path(f"g g{radius}", lines) + _path(f"g c{radius}", [center])
+    return _symbol(key, drawing, "substructure", ground, part.stubs)
 
 
-def _drawer() -> Any:  # RDKit's annotations of the options are wrong
-    drawer: Any = rdMolDraw2D.MolDraw2DSVG(-1, -1, -1, -1, True)  # letters as text
-    options = drawer.drawOptions()
-    options.useBWAtomPalette()  # else a bond is drawn as two halves
-    options.clearBackground = False
-    options.includeRadicals = False
-    options.addStereoAnnotation = False
-    options.fixedBondLength = -1.0
-    options.scalingFactor = _BOND / 1.5  # RDKit's bonds are 1.5 long
-    options.bondLineWidth = 2
-    options.scaleBondWidth = False
-    options.fixedFontSize = _LETTER
-    options.additionalAtomLabelPadding = 0.06
-    options.padding = 0.02
-    return drawer
-
-
-def _symbol(
-    key: str, drawer: Any, molecule: Chem.Mol, kind: str, ground: str = "", hints: Set[str] = frozenset()
-) -> str:
-    """What RDKit drew, in as few letters as possible: one path for all lines of a kind, one text for an atom."""
-    drawer.FinishDrawing()
-    # RDKit's own text, never a user's: the parser meets no foreign entities.
-    root = ElementTree.fromstring(drawer.GetDrawingText())  # noqa: S314
-    lines: dict[str, list[list[Point]]] = {}
-    letters: dict[int, list[_Letter]] = {}
-    for element in root.iter():
-        tag, values = element.tag.rpartition("}")[2], element.attrib
-        classes, style = values.get("class", "").split(), values.get("style", "")
-        if tag == "path" and classes:  # those without round off the corners, which our lines do themselves
-            points = [_whole(pair) for pair in re.findall(r"([-.\d]+),([-.\d]+)", values["d"])]
-            filled = "fill:none" not in style
-            look = "f" if filled else "h" if hints & set(classes) else "d" if "dasharray" in style else ""
-            lines.setdefault(look, []).append(points)
-        elif tag == "text":
-            atom = next(int(c.removeprefix("atom-")) for c in classes)
-            size = float(re.findall(r"font-size:([.\d]+)", style)[0])
-            letter = _Letter(float(values["x"]), float(values["y"]), element.text or "", size < 0.9 * _LETTER)
-            letters.setdefault(atom, []).append(letter)
-    drawn = ground + "".join(_path(look, parts) for look, parts in lines.items())
-    for atom, items in letters.items():
-        symbol, place = molecule.GetAtomWithIdx(atom).GetSymbol(), drawer.GetDrawCoords(atom)
-        drawn += _label(symbol, (place.x, place.y), items)
-    width, height = (int(float(root.attrib[side].removesuffix("px"))) for side in ("width", "height"))
+def _symbol(key: str, drawing: Drawing, kind: str, ground: str = "", stubs: Set[str] = frozenset()) -> str:
+    """A drawing in as few letters as possible: one path for all lines of a kind, one text for an atom."""
+    lines: dict[str, list[list[Place]]] = {}
+    for outline in drawing.outlines:
+        if outline.classes:  # those without round off the corners, which our lines do themselves
+            look = "f" if outline.fill != "none" else "h" if stubs & outline.classes else "d" if outline.dashes else ""
+            lines.setdefault(look, []).append([_whole(point) for point in outline.points])
+    letters: dict[int, list[Letter]] = {}
+    for letter in drawing.letters:
+        letters.setdefault(letter.atom, []).append(letter)
+    marks = ground + "".join(_path(look, parts) for look, parts in lines.items())
+    marks += "".join(_label(drawing.atoms[atom], items) for atom, items in letters.items())
+    width, height = int(drawing.width), int(drawing.height)
     (wide, high), margin = _LEAST[kind], 2 * _MARGIN[kind]
     wide, high = max(wide, width + margin), max(high, height + margin)
     box = f"{(width - wide) // 2} {(height - high) // 2} {wide} {high}"
-    return f'<symbol class="pls" id="{key}" viewBox="{box}">{drawn}</symbol>'
+    return f'<symbol class="pls" id="{key}" viewBox="{box}">{marks}</symbol>'
 
 
-class _Letter(NamedTuple):
-    x: float
-    y: float
-    text: str
-    small: bool
-
-
-def _label(symbol: str, place: tuple[float, float], letters: list[_Letter]) -> str:
+def _label(atom: Atom, letters: list[Letter]) -> str:
     """The letters of an atom as one text, or as two where RDKit puts hydrogens above or below.
 
     The atom's own letters lie on its place; the others follow as the font has it, which is not RDKit's. Small letters
     are signs of the font.
     """
-    rows: dict[float, list[tuple[float, str]]] = {letter.y: [] for letter in letters if not letter.small}
+    rows: dict[float, list[tuple[float, str]]] = {letter.y: [] for letter in letters if not _is_small(letter)}
     for letter in letters:
         y = letter.y
         text = letter.text
-        if letter.small:
+        if _is_small(letter):
             y = min(rows, key=lambda row: abs(abs(row - letter.y) - 0.4 * _LETTER))
             text = text.translate(_LOWERED if letter.y > y else _RAISED)
         rows[y].append((letter.x, text))
-    middle = min(rows, key=lambda row: abs(row - place[1] - 0.5 * _LETTER))
+    middle = min(rows, key=lambda row: abs(row - atom.y - 0.5 * _LETTER))
     result = ""
     for row, items in rows.items():
         items.sort()
         text = "".join(t for _, t in items)
         # RDKit centers the first letter on the atom, or the last one where the bonds are at its right.
-        left = abs(items[0][0] + 0.3 * _LETTER - place[0]) > abs(items[-1][0] + 0.2 * _LETTER - place[0])
+        left = abs(items[0][0] + 0.3 * _LETTER - atom.x) > abs(items[-1][0] + 0.2 * _LETTER - atom.x)
         half = _WIDTHS.get(text[-1 if left else 0], 0.7) * _LETTER / 2
-        x, y = round(place[0] + (half if left else -half)), round(place[1] + 0.36 * _LETTER + row - middle)
-        names = " ".join([symbol] * (symbol in _COLORED) + ["e"] * left)
+        x, y = round(atom.x + (half if left else -half)), round(atom.y + 0.36 * _LETTER + row - middle)
+        names = " ".join([atom.symbol] * (atom.symbol in _COLORED) + ["e"] * left)
         result += f'<text{_class(names)} x="{x}" y="{y}">{escape(text)}</text>'
     return result
+
+
+def _is_small(letter: Letter) -> bool:
+    """Whether it is an index or an exponent."""
+    return letter.size < 0.9 * _LETTER
 
 
 def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
 
 
-def _whole(point: Any) -> Point:
-    x, y = point
-    return round(float(x)), round(float(y))
+def _whole(point: Point) -> Place:
+    return round(point[0]), round(point[1])
 
 
-def _path(look: str, lines: list[list[Point]]) -> str:
+def _path(look: str, lines: list[list[Place]]) -> str:
     """Lines of one look as one element: areas and dashes as they are, others joined to long lines."""
     joined = lines if look in ("f", "d") else _join(lines)
     end = "z" if look == "f" else ""
     return f'<path{_class(look)} d="{"".join(_line(line) + end for line in joined)}"/>'
 
 
-def _join(lines: list[list[Point]]) -> list[list[Point]]:
+def _join(lines: list[list[Place]]) -> list[list[Place]]:
     """The same lines, each continued by the next one that begins or ends where it ends: that saves its first point."""
     left, result = list(lines), []
     while left:
@@ -222,7 +173,7 @@ def _join(lines: list[list[Point]]) -> list[list[Point]]:
     return result
 
 
-def _line(points: list[Point]) -> str:
+def _line(points: list[Place]) -> str:
     """M with the first point, then steps: fewer digits than places."""
     text, (x, y) = f"M{points[0][0]} {points[0][1]}", points[0]
     for i, (right, down) in enumerate(points[1:]):

@@ -1,21 +1,19 @@
-"""Molecules and substructures as lines and areas for matplotlib: RDKit draws SVG, which is read back here."""
+"""Molecules and substructures as lines and areas for matplotlib."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
-from rdkit.Chem.Draw import rdMolDraw2D
 
-from pellucid.molecules._depiction import cut_out, flat, name_carbon
-from pellucid.molecules.substructures import Substructure, environment
+from pellucid.molecules._depiction import flat, part_of
+from pellucid.molecules._rdkit_drawing import Drawing, Outline, Point, Style, draw
+from pellucid.molecules.substructures import Substructure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +23,12 @@ _BOND = 30.0
 _INK = "#222222"
 # RDKit's colors of some elements are too light to be read on a ground.
 _ELEMENTS = {0: _INK, 1: _INK, 6: _INK, 7: "#1f3fd0", 8: "#c8102e", 9: "#0b7a75", 16: "#8a6100", 17: "#1b7f1b"}
-_CODES = {"M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3] * 2, "C": [Path.CURVE4] * 3}
+_STYLE = Style(
+    bond=_BOND, letter=15, as_text=False, colors={number: to_rgb(color) for number, color in _ELEMENTS.items()}
+)
+_CODES = {
+    "M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3] * 2, "C": [Path.CURVE4] * 3, "Z": [Path.CLOSEPOLY],
+}  # fmt: skip
 
 
 class Shape(NamedTuple):
@@ -85,110 +88,43 @@ class _Shapes(PathCollection):
 
 def draw_molecule(smiles: str) -> Picture:
     """A whole molecule."""
-    molecule = flat(smiles)
-    drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
-    _set_up(drawer.drawOptions())
-    rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule, kekulize=True)
-    return _read(drawer)
+    return _picture(draw(flat(smiles), _STYLE, whole=True))
 
 
 def draw_substructure(substructure: Substructure, *, ground: str, center: str, hint: str) -> Picture:
     """The atoms and bonds of a substructure on a colored ground, and short bonds where it is attached.
 
-    They lie as in the whole molecule, so that a part of a ring is seen to be one. The central atom has a ground of
-    its own color. Bonds that leave the substructure are drawn single, for the fingerprint does not know their order;
-    aromatic bonds are dashed, for it knows them as aromatic only.
+    The central atom has a ground of its own color. Aromatic bonds are dashed, for the fingerprint knows them as
+    aromatic only.
     """
-    molecule = flat(substructure.molecule)
-    atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
-    part, middle, hints = cut_out(molecule, atoms, bonds, substructure.atom)
-    if not substructure.radius:
-        name_carbon(part.GetAtomWithIdx(middle))
-    drawer = rdMolDraw2D.MolDraw2DSVG(-1, -1)
-    options: Any = drawer.drawOptions()
-    _set_up(options)
-    options.prepareMolsBeforeDrawing = False
+    part = part_of(substructure)
     light, dark = to_rgb(ground), to_rgb(center)
-    drawer.DrawMolecule(
-        part,
-        highlightAtoms=list(range(len(atoms))),
-        highlightBonds=list(range(len(bonds))),
-        highlightAtomColors={a: dark if a == middle else light for a in range(len(atoms))},
-        highlightBondColors=dict.fromkeys(range(len(bonds)), light),
-    )
-    return _read(drawer, hints, hint)
+    highlights = {
+        "highlightAtoms": list(range(part.atoms)),
+        "highlightBonds": list(range(part.bonds)),
+        "highlightAtomColors": {a: dark if a == part.center else light for a in range(part.atoms)},
+        "highlightBondColors": dict.fromkeys(range(part.bonds), light),
+    }
+    return _picture(draw(part.molecule, _STYLE, whole=False, highlights=highlights), part.stubs, hint)
 
 
-def _set_up(options: Any) -> None:  # RDKit's annotations of these are wrong
-    options.clearBackground = False
-    options.includeRadicals = False
-    options.addStereoAnnotation = False
-    options.fixedBondLength = -1.0
-    options.scalingFactor = _BOND / 1.5  # RDKit's bonds are 1.5 long
-    options.bondLineWidth = 2
-    options.scaleBondWidth = False
-    options.fixedFontSize = 15
-    options.highlightRadius = 0.36
-    options.highlightBondWidthMultiplier = 9
-    options.padding = 0.02
-    options.standardColoursForHighlightedAtoms = True
-    options.updateAtomPalette({number: to_rgb(color) for number, color in _ELEMENTS.items()})
-
-
-def _read(drawer: rdMolDraw2D.MolDraw2DSVG, marked: Set[str] = frozenset(), color: str = "") -> Picture:
-    """The shapes of a drawing; lines of the marked SVG classes in a color of their own."""
-    drawer.FinishDrawing()
-    # RDKit's own text, never a user's: the parser meets no foreign entities.
-    root = ElementTree.fromstring(drawer.GetDrawingText())  # noqa: S314
+def _picture(drawing: Drawing, stubs: Set[str] = frozenset(), color: str = "") -> Picture:
+    """The shapes of a drawing; lines of stubs in a color of their own."""
     shapes: list[Shape] = []
-    for element in root.iter():
-        values = dict(element.attrib)
-        if (path := _path(element.tag.rpartition("}")[2], values)) is None:
-            continue
-        values |= dict(re.findall(r"([\w-]+):([^;]+)", values.get("style", "")))
-        width = float(values.get("stroke-width", "0").removesuffix("px"))
-        face, edge = values.get("fill", "none"), values.get("stroke", "none") if width else "none"
-        if edge != "none" and marked & set(values.get("class", "").split()):
-            edge = color
-        dashes = values.get("stroke-dasharray")
-        pieces = _dashed(path, *(float(v) for v in dashes.split(","))) if dashes else [path]
-        shapes += [Shape(piece, face, edge, width) for piece in pieces]
-    return Picture(shapes, *(float(root.attrib[side].removesuffix("px")) for side in ("width", "height")))
+    for outline in drawing.outlines:
+        path = _path(outline)
+        edge = color if outline.stroke != "none" and stubs & outline.classes else outline.stroke
+        pieces = _dashed(path, *outline.dashes) if outline.dashes else [path]
+        shapes += [Shape(piece, outline.fill, edge, outline.width) for piece in pieces]
+    return Picture(shapes, drawing.width, drawing.height)
 
 
-def _path(kind: str, values: dict[str, str]) -> Path | None:
-    """The outline of an element of SVG, None for one that is not to be seen."""
-    if kind == "path":
-        return _outline(values["d"])
-    if kind == "ellipse":
-        radii, middle = (np.array([float(values[k]) for k in keys]) for keys in (("rx", "ry"), ("cx", "cy")))
-        circle = Path.circle()
-        return Path(np.asarray(circle.vertices) * radii + middle, circle.codes)
-    if kind == "polygon":
-        return Path(_points(values["points"]), closed=True)
-    if kind in ("svg", "rect"):
-        return None
-    raise RuntimeError(f"RDKit's drawing must consist of paths, ellipses and polygons. Got <{kind}>.")
-
-
-def _points(text: str) -> np.ndarray:
-    return np.array(re.findall(r"[-+.\d]+", text), dtype=float).reshape(-1, 2)
-
-
-def _outline(text: str) -> Path:
-    """A path of SVG with absolute commands."""
-    vertices: list[list[float]] = []
+def _path(outline: Outline) -> Path:
+    vertices: list[Point] = []
     codes: list[np.uint8] = []
-    for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
-        if letter == "Z":
-            vertices.append(vertices[-1])
-            codes.append(Path.CLOSEPOLY)
-            continue
-        points = _points(numbers)
-        steps = len(points) // len(_CODES[letter])
-        vertices += points.tolist()
-        # More points than one after M are lines.
-        codes += _CODES[letter] + ([Path.LINETO] if letter == "M" else _CODES[letter]) * (steps - 1)
+    for letter, points in outline.steps:
+        vertices += points or vertices[-1:]
+        codes += _CODES[letter]
     return Path(vertices, codes)
 
 

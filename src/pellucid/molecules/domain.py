@@ -49,7 +49,9 @@ class MoleculeReading(NoOptions):
     )  # fmt: skip
     smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
     names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
-    skip_bad_rows: bool = option(False, "Reject rows that cannot be used, and list them in the report.", once=True, parameter="on_error")
+    skip_bad_rows: bool = option(
+        False, "Reject rows that cannot be used, and list them in the report.", once=True, parameter="on_error"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,10 +262,6 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         from pellucid.molecules.property_model import PropertyModel
 
         return PropertyModel.load(folder)
-
-    def outputs(self, model: PropertyModel) -> Sequence[str]:
-        """The targets."""
-        return model.targets_
 
     def predict(
         self,

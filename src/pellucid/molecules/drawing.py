@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +28,10 @@ from pellucid.molecules._layout import (
     Layout,
     fit,
     flow,
-    number,
     wrap,
 )
 from pellucid.molecules.substructures import Substructure
-from pellucid.witnesses.tree import TreeWitness
+from pellucid.witnesses.tree import TreeNode, TreeWitness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,12 +113,12 @@ def plot_tree(
     if molecule:
         page.picture(draw_molecule(molecule), MARGIN + MOLECULE[0] / 2, top + MOLECULE[1] / 2, MOLECULE, "molecule")
     _draw_edges(page, tree, MARGIN + left, top, set(path))
-    for node in range(len(tree.x)):
-        x, y, marked = MARGIN + left + tree.x[node], top + tree.top(node), node in path
-        if tree.feature[node] < 0:
+    for node in tree.nodes:
+        x, y, marked = MARGIN + left + tree.x[node.index], top + tree.top(node), node.index in path
+        if node.is_leaf:
             _draw_leaf(page, tree, node, x, y, marked)
         else:
-            _draw_split(page, node, substructures[tree.feature[node]], x, y, marked)
+            _draw_split(page, node.index, substructures[node.feature], x, y, marked)
     for k, items in enumerate(legend):
         for x, sign, text in items:
             _draw_sign(page, sign, MARGIN + x, bottom + 0.16 * k + 0.08)
@@ -134,8 +132,8 @@ def plot_tree(
 
 
 def _require_bits(witness: TreeWitness, substructures: Mapping[int, Substructure]) -> None:
-    splits = witness.nodes["feature"] >= 0
-    bits = set(witness.nodes["feature"][splits].tolist())
+    splits = [node for node in witness.root.walk() if not node.is_leaf]
+    bits = {node.feature for node in splits}
     if missing := sorted(bits - set(substructures)):
         raise InputError(
             "`substructures` must have every bit that the tree splits on",
@@ -143,8 +141,7 @@ def _require_bits(witness: TreeWitness, substructures: Mapping[int, Substructure
             cure="find them with `find_substructures(bits, members, morgan)`",
             parameter="substructures",
         )
-    thresholds = witness.nodes["threshold"][splits]
-    if ((thresholds < 0) | (thresholds >= 1)).any():
+    if not all(0 <= node.threshold < 1 for node in splits):
         raise InputError(
             "The tree must split on bits, 0 or 1",
             got="a threshold outside of these",
@@ -155,12 +152,11 @@ def _require_bits(witness: TreeWitness, substructures: Mapping[int, Substructure
 def _require_path(witness: TreeWitness, path: Sequence[int]) -> None:
     if not path:
         return
-    nodes, steps = witness.nodes, [int(node) for node in path]
-    inside = all(0 <= node < len(nodes["feature"]) for node in steps)
-    down = inside and all(
-        nodes["feature"][a] >= 0 and b in (nodes["left"][a], nodes["right"][a]) for a, b in pairwise(steps)
-    )
-    if not (down and steps[0] == 0 and nodes["feature"][steps[-1]] < 0):
+    steps = [int(index) for index in path]
+    node = witness.root if steps[0] == witness.root.index else None
+    for index in steps[1:]:
+        node = None if node is None else next((branch for branch in node.branches if branch.index == index), None)
+    if node is None or not node.is_leaf:
         raise InputError(
             "`path` must lead from the root to a leaf",
             got=f"{steps}",
@@ -177,8 +173,7 @@ def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
         if not all(0 <= k < count for k in chosen):
             raise InputError(f"`outputs` must be some of 0 to {count - 1}", got=f"{chosen}", parameter="outputs")
         return chosen
-    values = witness.nodes["value"][witness.nodes["feature"] < 0]
-    spread = values.max(0) - values.min(0)
+    spread = np.ptp([leaf.value for leaf in witness.root.leaves()], axis=0)
     return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
 
 
@@ -226,16 +221,14 @@ class _Page:
 
 
 def _draw_edges(page: _Page, tree: Layout, left: float, top: float, path: set[int]) -> None:
-    for node in range(len(tree.x)):
-        if tree.feature[node] < 0:
-            continue
-        for side, word in ((tree.left[node], "absent"), (tree.right[node], "present")):
-            marked = side in path
-            start, end = top + tree.top(node) + tree.box(node)[1], top + tree.top(side)
-            x = [left + tree.x[k] for k in (node, node, side, side)]
+    for node in tree.nodes:
+        for branch, word in zip(node.branches, ("absent", "present"), strict=False):
+            marked = branch.index in path
+            start, end = top + tree.top(node) + tree.box(node)[1], top + tree.top(branch)
+            x = [left + tree.x[k.index] for k in (node, node, branch, branch)]
             y = [start, start + 0.17, start + 0.17, end]
             style = {"color": _PATH, "zorder": 2} if marked else {"color": _EDGE, "zorder": 1}
-            page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{side}", **style)
+            page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{branch.index}", **style)
             ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8 * page.scale}
             look = {"color": _PATH, "weight": "bold"} if marked else {"color": _SMALL}
             page.write(x[-1], (y[-2] + end) / 2, word, NOTE, bbox=ground, **look)
@@ -255,35 +248,36 @@ def _draw_split(page: _Page, node: int, substructure: Substructure, x: float, y:
     page.write(x, y + PICTURE[1] + CAPTION / 2 - 0.03, f"bit {substructure.bit}{star}", NOTE, **look)
 
 
-def _draw_leaf(page: _Page, tree: Layout, node: int, x: float, y: float, marked: bool) -> None:
+def _draw_leaf(page: _Page, tree: Layout, leaf: TreeNode, x: float, y: float, marked: bool) -> None:
     face, ink = "white", "black"
-    if len(tree.shown) == 1:
-        face, ink = _shade(float(tree.value[node, 0]), tree.value[tree.leaves, 0])
-    page.box(x, y, tree.leaf, face, node, marked=marked)
+    if len(tree.outputs) == 1:
+        (k,) = tree.outputs
+        face, ink = _shade(leaf.value[k], [other.value[k] for other in tree.leaves])
+    page.box(x, y, tree.leaf, face, leaf.index, marked=marked)
     left, right = x - tree.leaf[0] / 2 + 0.07, x + tree.leaf[0] / 2 - 0.07
-    for k, (name, value) in enumerate(zip(tree.names, tree.value[node].tolist(), strict=True)):
+    for k, (name, text) in enumerate(zip(tree.names, tree.texts[leaf.index], strict=True)):
         middle = y + 0.06 + LINE * (k + 0.5)
-        if len(tree.shown) == 1:
-            page.write(x, middle, number(value), VALUE, color=ink, weight="bold")
+        if len(tree.outputs) == 1:
+            page.write(x, middle, text, VALUE, color=ink, weight="bold")
         else:
             page.write(left, middle, fit(name, NAME, TEXT), TEXT, ha="left")
-            page.write(right, middle, number(value), TEXT, ha="right")
-    page.write(x, y + 0.06 + LINE * (len(tree.names) + 0.5), f"n = {tree.size[node]}", TEXT, color=ink)
+            page.write(right, middle, text, TEXT, ha="right")
+    page.write(x, y + 0.06 + LINE * (len(tree.names) + 0.5), f"n = {leaf.size}", TEXT, color=ink)
 
 
-def _shade(value: float, values: np.ndarray) -> tuple[str, str]:
+def _shade(value: float, values: Sequence[float]) -> tuple[str, str]:
     """The ground of a leaf, darker for higher values, and the color of letters on it."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    low, high = float(values.min()), float(values.max())
+    low, high = min(values), max(values)
     place = 0.05 + 0.65 * ((value - low) / (high - low) if high > low else 0.0)
     return to_hex(colormaps[_SHADES](place)), "white" if place > 0.55 else "black"
 
 
 def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool) -> list[tuple[str, str]]:
     """Signs and what they mean."""
-    used = [substructures[bit] for bit in tree.feature if bit >= 0]
+    used = [substructures[node.feature] for node in tree.nodes if not node.is_leaf]
     radii = sorted({substructure.radius for substructure in used})
     items = [(str(radius), f"radius {radius}") for radius in radii]
     if used:
@@ -295,10 +289,11 @@ def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool)
     if path:
         items.append(("path", "path of the molecule"))
     items.append(("", "n: members of the neighborhood"))
-    if len(tree.shown) == 1:
+    every = len(tree.root.value)
+    if len(tree.outputs) == 1:
         items.append(("", f"leaves: {tree.names[0]}"))
-    elif 0 < len(tree.shown) < tree.outputs:
-        items.append(("", f"leaves: {len(tree.shown)} of {tree.outputs} outputs"))
+    elif 0 < len(tree.outputs) < every:
+        items.append(("", f"leaves: {len(tree.outputs)} of {every} outputs"))
     return items
 
 
@@ -321,7 +316,7 @@ def _draw_sign(page: _Page, sign: str, x: float, y: float) -> None:
 def _collisions(tree: Layout, substructures: Mapping[int, Substructure]) -> list[str]:
     """A sentence for each bit that stands for several substructures."""
     texts = []
-    for bit in dict.fromkeys(bit for bit in tree.feature if bit >= 0):
+    for bit in dict.fromkeys(node.feature for node in tree.nodes if not node.is_leaf):
         if others := substructures[bit].others:
             more = f" and {len(others) - _OTHERS} more" if len(others) > _OTHERS else ""
             texts.append(

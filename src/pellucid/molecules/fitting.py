@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.bank import Bank
-from pellucid.games import Game, SymmetricGame
+from pellucid.games import Game
 from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
 from pellucid.molecules._inputs import checked_network
 from pellucid.molecules.analogs import RGroups
@@ -109,7 +109,7 @@ class PropertyFit(Fit[FittedProperties]):
             )
 
     def _new_play(self, game: Game) -> Fresh | Bank:
-        if self.model.play == "banked" and isinstance(game, SymmetricGame):
+        if self.model.play == "banked":
             bank = Bank(game, self.points.fingerprints.dense(), self.around.hoods, refit_every=0)
             bank.update(self.task.values(outputs_of(self.network, self.points.graphs)))
             return bank

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -12,6 +12,7 @@ from rdkit import rdBase
 
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MORGAN
+from pellucid.molecules.substructures import find_substructures
 from pellucid.molecules.table import canonical
 from pellucid.neighborhoods import Neighborhoods
 from pellucid.predictions import StructureFeatures
@@ -43,6 +44,11 @@ class FingerprintFeatures(StructureFeatures):
     def values(self, structures: Sequence[str]) -> np.ndarray:
         """(N, P) bits."""
         return np.asarray(self.fingerprints(structures).dense().numpy())
+
+    def substructures(self, features: Iterable[int], structures: Sequence[str]) -> dict[int, str]:
+        """The substructures that bits stand for in these molecules, as text."""
+        shown = find_substructures(features, list(dict.fromkeys(structures)), self.fingerprints)
+        return {bit: " or ".join([each.smiles, *each.others]) for bit, each in shown.items()}
 
     def neighborhoods(self, structures: Sequence[str], threshold: float) -> Neighborhoods:
         """Molecules whose Tanimoto similarity is above the threshold, most similar first."""

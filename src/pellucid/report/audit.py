@@ -95,8 +95,7 @@ def _viewer(
     """What a card tells of a neighborhood, given by its place."""
     witnesses, hoods = audit.witnesses, audit.witnesses.hoods
     bound, relative, outputs = audit.bound(level), audit.relative(), _outputs(audit)
-    squares = (witnesses.f[hoods.members].double() - witnesses.at_members().double()).square()
-    rmse = (hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy()
+    rmse = audit.rmse_by_output
     predicted = witnesses.f[hoods.centers].double().cpu().numpy()
     said = witnesses.at_centers().double().cpu().numpy()
     # Prediction and witness with the digits that tell them apart from others.

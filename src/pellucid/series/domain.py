@@ -224,10 +224,6 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
 
         return Forecaster.load(folder)
 
-    def outputs(self, model: Forecaster) -> Sequence[str]:
-        """The channels."""
-        return model.channels_
-
     def predict(
         self,
         model: Forecaster,

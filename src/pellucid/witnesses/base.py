@@ -32,7 +32,8 @@ class WitnessFamily(ABC):
 
     A family holds settings only. Its one duty is the best response: for every neighborhood the member of
     the family that is closest to the predictor there. Nothing needs to be differentiable. A family of your
-    own takes any fitting routine:
+    own takes any fitting routine, and may say from which size on a neighborhood holds it to account,
+    `effective_size`:
 
     Examples
     --------
@@ -56,8 +57,35 @@ class WitnessFamily(ABC):
         f : Tensor
             (N, K) predictions to be witnessed, a constant: no gradient flows through a best response.
         hoods : BaseNeighborhoods
-            N neighborhoods over the N points.
+            n neighborhoods over the N points.
         """
+
+    def effective_size(self, n_features: int) -> int:
+        """The smallest effective neighborhood size: with fewer members a witness can follow any predictor.
+
+        A size m is effective if not every predictor can be followed exactly on m points: 2 for constants, d + 1 for
+        linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of depth k, the largest of all
+        for the best of several families. This speaks of the family, for points in general position that the features
+        separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already.
+
+        A family of your own says what its size is; by default it is not known, which is an `InputError`.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of features P that witnesses read.
+
+        Examples
+        --------
+        >>> import pellucid as pl
+        >>> pl.LinearFamily().effective_size(8), pl.TreeFamily(depth=3).effective_size(2048)
+        (10, 9)
+        """
+        raise InputError(
+            "A family must say what its effective size is",
+            got=f"{self!r}, which does not",
+            cure="define its method `effective_size(n_features)`",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

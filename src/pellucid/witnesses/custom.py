@@ -113,7 +113,7 @@ class BestOf(WitnessFamily):
 
     Parameters
     ----------
-    families : object
+    families : WitnessFamily or sequence of WitnessFamily
         The families to choose from.
     deviation : Deviation
         The measure of the choice; give it the game's own deviation.
@@ -130,6 +130,10 @@ class BestOf(WitnessFamily):
         deviations = torch.stack([c.deviations(self.deviation) for c in candidates])
         first = candidates[0]
         return ChosenWitnesses(x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0))
+
+    def effective_size(self, n_features: int) -> int:
+        # Each family can follow only predictors in sets of measure 0 from its own size on, and so can their union.
+        return max(family.effective_size(n_features) for family in self.families)
 
     def __repr__(self) -> str:
         name = getattr(self.deviation, "__name__", self.deviation)

@@ -71,6 +71,9 @@ class LinearFamily(WitnessFamily):
             intercept=self.intercept,
         )
 
+    def effective_size(self, n_features: int) -> int:
+        return _checks.whole(n_features, 0, "n_features") + int(self.intercept) + 1
+
 
 @final
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class ConstantFamily(WitnessFamily):
         reference = values.mean(0)  # running sums of small numbers are more exact
         means = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
         return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=means[:, None])
+
+    def effective_size(self, n_features: int) -> int:
+        return 2
 
 
 @final

@@ -36,3 +36,6 @@ class ScaledLinearFamily(WitnessFamily):
         theta = torch.cat([fitted.intercepts[:, None], fitted.coefficients / step[:, None]], dim=1)
         penalty = self.ridge * step.square()
         return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals, penalty=penalty)
+
+    def effective_size(self, n_features: int) -> int:
+        return LinearFamily(ridge=self.ridge).effective_size(n_features)

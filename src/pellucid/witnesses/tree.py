@@ -109,6 +109,15 @@ class TreeFamily(WitnessFamily):
         )
         return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees)
 
+    def effective_size(self, n_features: int) -> int:
+        if not callable(self.depth):
+            return int(2**self.depth + 1)
+        # For a rule, the smallest m with m > 2^depth(m), that is ceil(log2 m) > depth(m).
+        for m in range(1, 2**16):
+            if (m - 1).bit_length() > self.depth_for(m):
+                return m
+        raise InputError(f"No size below 2^16 is effective for {self!r}: lower its depth")
+
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -233,10 +233,6 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
         return JunctionTreeVAE.load(folder)
 
-    def outputs(self, model: JunctionTreeVAE) -> Sequence[str]:
-        """Mean and log-variance of each latent coordinate."""
-        return model.names
-
     def predict(
         self,
         model: JunctionTreeVAE,

@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pytest
+
+from pellucid import InputError
+from pellucid.prediction_tables import read_predictions
+from pellucid.table_audit import audit_predictions
+
+
+@pytest.fixture
+def table(tmp_path):
+    generator = np.random.default_rng(0)
+    x = generator.uniform(size=(60, 2))
+    rows = np.column_stack([x, np.sin(4 * x[:, 0]) + x[:, 1], generator.normal(size=60)])
+    path = tmp_path / "a.csv"
+    np.savetxt(path, rows, delimiter=",", header="speed,load,prediction_a,prediction_b", comments="")
+    return read_predictions(path)
+
+
+def test_it_is_a_record_that_prints_and_writes_itself(table, tmp_path):
+    result = audit_predictions(table, neighbors=15, ridge=0.5)
+    assert (result.family, result.ridge, result.choice) == ("linear", 0.5, None)
+    assert result.neighborhoods == "the 15 nearest rows in standardized features"
+    assert str(result) == result.text()
+    assert "60 neighborhoods: the 15 nearest rows in standardized features; linear witnesses\n" in str(result)
+    assert result.audit.text() in str(result)
+    for name in ("a.html", "a.json", "a.csv"):
+        result.write(tmp_path / name)
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert [row["row"] for row in content["rows"]] == list(range(2, 62))
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 61
+    assert "prediction_b" in (tmp_path / "a.html").read_text()
+    with pytest.raises(InputError, match="must end in .html, .json, .csv. Got a.pdf"):
+        result.write(tmp_path / "a.pdf")
+
+
+def test_what_is_not_asked_for_is_chosen(table):
+    result = audit_predictions(table)
+    assert result.choice is not None
+    assert result.ridge == result.choice.best.ridge
+    assert len(result.audit.witnesses.hoods.members_of(0)) == result.choice.best.neighbors
+    assert result.audit.judges is result.choice.others
+    assert audit_predictions(table, depth=1, neighbors=10).family == "tree"
+
+
+def test_in_python_parameters_are_called_by_their_names(table):
+    text = audit_predictions(table, neighbors=60, ridge=0.0).text()
+    assert "take fewer `neighbors`, or more rows" in text
+    assert "--" not in text
+
+
+def test_errors_of_each_output_are_those_of_its_members(table):
+    audit = audit_predictions(table, neighbors=12, ridge=0.0).audit
+    for i in (0, 17):
+        members = audit.witnesses.hoods.members_of(i)
+        gaps = table.f[members] - audit.witnesses[i](table.x[members]).numpy()
+        np.testing.assert_allclose(audit.rmse_by_output[i], np.sqrt(np.square(gaps).mean(0)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "parameter", "message"),
+    [
+        ({"ridge": 1.0, "depth": 2}, "depth", "`depth` is for trees, and `ridge` for linear witnesses. Got both"),
+        ({"ridge": 1.0, "family": "tree"}, "ridge", "`ridge` is for linear witnesses. Got `family='tree'`"),
+        ({"depth": 1, "family": "constant"}, "depth", "`depth` is for tree witnesses"),
+        ({"family": "forest"}, "family", "must be linear, tree or constant. Got 'forest'"),
+        ({"threshold": 1.0}, "threshold", "`threshold` must be between 0 and 1. Got 1"),
+        ({"level": 2.0}, "level", "`level` must be a confidence between 0 and 1. Got 2.0"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(table, settings, parameter, message):
+    with pytest.raises(InputError, match=message) as refused:
+        audit_predictions(table, **settings)
+    assert refused.value.parameter == parameter

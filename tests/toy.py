@@ -1,0 +1,149 @@
+"""A domain in one file: curves y(x), one row per point, explained by straight lines."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+import pellucid as pl
+from pellucid import runs, trust
+from pellucid.domains import Domain, Explained, Measured, Plan, Shown
+from pellucid.explanations import Explanation
+from pellucid.models import Fitted, FittedAttribute, Model
+from pellucid.named_games import named_game
+from pellucid.options import NoOptions, option
+from pellucid.splitting import Parts, split
+from pellucid.storage import optional, stored
+from pellucid.summaries import HELD_OUT, Measure
+from pellucid.tables import read_table
+from pellucid.training import Batches, Fit
+
+NEIGHBORS, FAMILY = 15, pl.LinearFamily()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FittedCurve(Fitted):
+    calibration: object = stored(optional(pl.Calibration))
+
+
+class CurveFit(Fit):
+    def __init__(self, model, data):
+        self.data, self.network = data, model.new_network()
+        self.game = named_game(model.game, FAMILY, weight=model.weight)
+        self.hoods = pl.nearest(data[:, :1], k=NEIGHBORS)
+        self.batches = Batches(lambda index, _: index, len(data), size=model.batch_size, seed=model.seed)
+
+    def loss(self, index):
+        batch = pl.sample_minibatch(self.hoods, index)
+        x, y = self.data[batch.points].split(1, dim=1)
+        f = self.network(x)
+        fit = nn.functional.mse_loss(f[: len(index)], y[: len(index)])
+        return {"loss": fit if self.game is None else fit + self.game(f, x, batch.hoods).penalty}
+
+    def identity(self):
+        return {"data": runs.digest([self.data.numpy().tobytes()])}
+
+    def result(self, history):
+        return FittedCurve(network=self.network, history=history, calibration=None)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CurveModel(Model[FittedCurve]):
+    file: ClassVar = "curve_model"
+    record_type: ClassVar = FittedCurve
+    calibration_ = FittedAttribute()
+    game: str | None = "symmetric"
+    weight: float = 1.0
+    width: int = 8
+
+    def new_network(self, **_):
+        torch.manual_seed(self.seed)
+        return nn.Sequential(nn.Linear(1, self.width), nn.Tanh(), nn.Linear(self.width, 1))
+
+    def fit(self, train, *, validation, folder, resume, progress):
+        run = {"folder": folder, "resume": resume, "progress": progress, "device": "cpu"}
+        return self._train(CurveFit(self, train), validation, **run)
+
+    def predict(self, data):
+        with torch.no_grad():
+            return self.fitted_.network(data[:, :1])
+
+    def neighborhoods(self, data):
+        return self.predict(data), data[:, :1], pl.nearest(data[:, :1], k=NEIGHBORS)
+
+    def witnesses(self, data):
+        f, x, hoods = self.neighborhoods(data)
+        return FAMILY.best_response(x, f, hoods)
+
+    def calibrated(self, data, *, progress=False):
+        return replace(self.fitted_, calibration=pl.calibrate(*self.neighborhoods(data), FAMILY))
+
+
+@dataclass(frozen=True, repr=False)
+class CurveExplanation(Explanation):
+    prediction: float
+    law: str
+
+    def text(self, target=None):
+        return f"y = {self.prediction:.4g}, near it {self.law}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveReading(NoOptions):
+    column: str = option("y", "The column to learn.")
+
+
+class CurveDomain(Domain):
+    name, file, example = "curves", CurveModel.file, "new.csv"
+    about, source = "Learn a curve.", "A table with the columns x and y."
+    Reading = CurveReading
+
+    def read(self, path, reading, model=None):
+        table = read_table(path)
+        return torch.tensor([[float(cell) for cell in table.column(name)] for name in ("x", reading.column)]).T
+
+    def plan(self, source, settings, *, weight=None):
+        strength = {} if weight is None else {"weight": weight}
+        model = CurveModel(game=None if settings.game == "none" else settings.game, **strength, **settings.chosen())
+        parts = Parts(*(source.data[index] for index in split(len(source.data), seed=model.seed)))
+        return Plan(model=model, parts=parts, outputs=("y",), digest=runs.digest([parts.test.numpy().tobytes()]))
+
+    def validate(self, model, data):
+        return float(nn.functional.mse_loss(model.predict(data), data[:, 1:])), float(
+            model.witnesses(data).deviations().mean()
+        )
+
+    def measures(self, test):
+        accuracy = Measure(key="error", title="error", better="lower")
+        return [accuracy, Measure(key=HELD_OUT, title="held-out variance explained")]
+
+    def measure(self, model, test, *, progress=False):
+        error, deviation = self.validate(model, test)
+        return Measured(
+            scores={"error": error, "deviation": deviation},
+            tested=len(test),
+            deviations=model.witnesses(test).deviations().numpy(),
+            held_out=trust.held_out(*model.neighborhoods(test), FAMILY),
+            calibration=model.calibration_,
+        )
+
+    def examples(self, model, test, *, level, progress=False):
+        witnesses = model.witnesses(test)
+        rows = zip(model.predict(test).tolist(), witnesses, witnesses.deviations().tolist(), strict=True)
+        return [
+            Shown(f"point {i}", CurveExplanation(f, str(witness)), deviation)
+            for i, ((f,), witness, deviation) in enumerate(rows, 1)
+        ]
+
+    def load(self, folder):
+        return CurveModel.load(folder)
+
+    def predict(self, model, path, reading, settings, *, progress, warn):
+        data = self.read(path, reading)
+        yield ["x", "predicted"]
+        yield from torch.cat([data[:, :1], model.predict(data)], 1).tolist()
+
+    def explain(self, model, what, reading, settings, *, level, progress, warn):
+        examples = self.examples(model, self.read(what, reading), level=level)
+        return Explained({example.label: example.explanation for example in examples}, {})
