@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.graphs import Graphs
-from pellucid.molecules.table import Molecules, counted, prepare
+from pellucid.molecules.preparing import prepare
+from pellucid.molecules.table import Molecules
+from pellucid.numbers import counted
 from pellucid.trust import MOST
 
 Labeled: TypeAlias = "Molecules | tuple[Sequence[str], Any]"

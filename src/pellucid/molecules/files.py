@@ -14,7 +14,8 @@ from rdkit import RDConfig, rdBase
 from pellucid import datasets
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
-from pellucid.molecules.table import Molecules, collect, prepare
+from pellucid.molecules.preparing import collect, prepare
+from pellucid.molecules.table import Molecules
 from pellucid.tables import (
     ID_NAMES,
     LARGEST,

@@ -21,9 +21,10 @@ from pellucid.series.fitting import BATCH, ForecastFit, Preparation
 from pellucid.series.inputs import context_of, future_of
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
-from pellucid.series.recordings import Recordings, names_of, recordings, recordings_with_warnings
+from pellucid.series.recordings import Recordings, names_of
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, measure
+from pellucid.series.sources import recordings, recordings_with_warnings
 from pellucid.series.witnessing import Witnessing
 from pellucid.trust import LEVEL, Calibration, HeldOut
 

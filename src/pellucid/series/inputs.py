@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.series.recordings import Recordings, array_of, recordings
+from pellucid.series.recordings import Recordings
+from pellucid.series.sources import recordings
+from pellucid.series.tables import array_of
 
 
 def context_of(values: Any, channels: tuple[str, ...], length: int) -> np.ndarray:

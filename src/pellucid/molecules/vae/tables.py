@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.molecules.files import smiles_column
-from pellucid.molecules.table import Molecules, Rejection, counted
+from pellucid.molecules.table import Molecules, Rejection
 from pellucid.molecules.vae.corpus import Corpus
+from pellucid.numbers import counted
 from pellucid.tables import read_table, row_names
 
 if TYPE_CHECKING:
