@@ -35,7 +35,7 @@ def read(
     """Recordings from a file, or from a folder with one recording per file, in the order of their names.
 
     Columns that rise or repeat like a clock, and stamps such as "2024-05-01 12:30", are times and no channels: they
-    are left out, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
+    are ignored, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
     in `Recordings.ignored` and `Recordings.notes`.
 
     Parameters
