@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pellucid import InputError
-from pellucid.predictions import read_predictions
+from pellucid.prediction_tables import read_predictions
 from pellucid.table_audit import audit_predictions
 
 

@@ -54,13 +54,13 @@ def choose_features(
     return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
 
 
-def find_smiles(source: str, left_out: Sequence[tuple[str, str]]) -> str:
+def find_smiles(source: str, ignored: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    molecules = {plain(name): name for name, why in reversed(left_out) if why == _molecules_reason()}
+    molecules = {plain(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
     for name in SMILES_NAMES:
         if name in molecules:
             return molecules[name]
-    reasons = ", ".join(f"{name} ({why})" for name, why in left_out[:_LISTED]) or "no other columns"
+    reasons = ", ".join(f"{name} ({why})" for name, why in ignored[:_LISTED]) or "no other columns"
     raise InputError(
         f"{source} must have features beside the predictions: columns of numbers or categories, or one of SMILES",
         got=f"{reasons}",
@@ -128,7 +128,7 @@ def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
 
 
 def measured_reason() -> str:
-    """Why a column that looks like measured values is left out."""
+    """Why a column that looks like measured values is ignored."""
     return (
         f"looks like measured values; say so with {Parameter('truth'):=}, or ask for it with {Parameter('features'):=}"
     )

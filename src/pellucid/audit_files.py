@@ -73,9 +73,9 @@ def _conditions(result: TableAudit) -> list[tuple[str, str]]:
     bits = f"{len(predictions.features)} bits of fingerprints"
     facts.append(("features", bits if predictions.smiles else listed(predictions.columns, _LISTED)))
     facts += [("question", question) for question in questions(predictions)]
-    if predictions.skipped:
-        skipped = [f"row {row} ({reason})" for row, reason in predictions.skipped]
-        facts.append(("rows left out", listed(skipped, _LISTED)))
+    if predictions.rejected:
+        rejected = [f"row {row} ({reason})" for row, reason in predictions.rejected]
+        facts.append(("rejected rows", listed(rejected, _LISTED)))
     facts += [
         (f"error of {name} against {predictions.truth_name}", f"{error:.4g} (root mean squared)")
         for name, error in predictions.errors().items()
@@ -89,7 +89,7 @@ def _columns(predictions: Predictions) -> list[tuple[str, str, str]]:
     roles += [] if predictions.truth_name is None else [(predictions.truth_name, "measured values", "")]
     notes = dict(predictions.notes)
     roles += [(name, "feature", notes.get(name, "")) for name in predictions.columns]
-    return roles + [(name, "left out", reason) for name, reason in predictions.left_out]
+    return roles + [(name, "ignored", reason) for name, reason in predictions.ignored]
 
 
 def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]], str]:
@@ -145,9 +145,9 @@ def to_dict(result: TableAudit) -> dict[str, Any]:
         "features": list(predictions.features),
         "errors": predictions.errors(),
         "columns": [list(column) for column in _columns(predictions)],
-        "columns_left_out": [list(pair) for pair in predictions.left_out],
-        "rows_left_out": [list(pair) for pair in predictions.skipped],
-        "substructures": {} if predictions.smiles is None else bit_names(witnesses, predictions.smiles),
+        "ignored_columns": [list(pair) for pair in predictions.ignored],
+        "rejected_rows": [list(pair) for pair in predictions.rejected],
+        "substructures": {} if predictions.smiles is None else bit_names(witnesses, predictions),
         "audit": audit.to_dict(result.level),
         "rows": entries,
     }
@@ -187,5 +187,5 @@ def _witness_columns(result: TableAudit, prefixes: list[str]) -> tuple[list[str]
         names = ["intercept", *(f"coefficient of {name}" for name in predictions.features[:count])]
         return [f"{prefix}{name}" for prefix in prefixes for name in names], witnesses.theta.mT.flatten(1).tolist()
     every = list(witnesses)
-    bits = None if predictions.smiles is None else bit_names(every, predictions.smiles)
+    bits = None if predictions.smiles is None else bit_names(every, predictions)
     return ["witness"], [[as_text(witness, bits)] for witness in every]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid import _molecule_features
 from pellucid.choosing import Candidate, Choice
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
@@ -211,11 +210,11 @@ def full_place(predictions: Predictions, center: int) -> str:
 
 def witness_text(result: TableAudit, i: int) -> str:
     """The witness of neighborhood i in words; of molecules with the substructures that its members show."""
-    witness, smiles = result.audit.witnesses[i], result.predictions.smiles
-    if smiles is None:
+    witness = result.audit.witnesses[i]
+    if result.predictions.smiles is None:
         return as_text(witness, None)
     members = [witness.center, *result.audit.witnesses.hoods.members_of(i).tolist()]
-    return as_text(witness, bit_names([witness], [smiles[j] for j in members]))
+    return as_text(witness, bit_names([witness], result.predictions, members))
 
 
 def as_text(witness: Witness, names: Mapping[int, str] | None) -> str:
@@ -225,8 +224,10 @@ def as_text(witness: Witness, names: Mapping[int, str] | None) -> str:
     return witness.text(substructures=names)
 
 
-def bit_names(witnesses: Sequence[Witness], smiles: Sequence[str]) -> dict[int, str]:
-    """The substructures behind the bits that trees split on, as these molecules show them."""
+def bit_names(
+    witnesses: Sequence[Witness], predictions: Predictions, rows: Sequence[int] | None = None
+) -> dict[int, str]:
+    """The substructures behind the bits that trees split on, as the molecules of these rows show them, or of all."""
     trees = [witness for witness in witnesses if isinstance(witness, TreeWitness)]
     bits = {node.feature for tree in trees for node in tree.root.walk() if not node.is_leaf}
-    return _molecule_features.substructure_names(bits, smiles)
+    return predictions.substructures(bits, rows)

@@ -100,8 +100,8 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
     return _category(name, cells, comma)
 
 
-def read_numbers(table: Table, names: Sequence[str], source: str, skipped: dict[int, str] | None) -> np.ndarray:
-    """(rows, names) values; rows with blanks are noted in `skipped`."""
+def read_numbers(table: Table, names: Sequence[str], source: str, rejected: dict[int, str] | None) -> np.ndarray:
+    """(rows, names) values; rows with blanks are noted in `rejected`."""
     result = np.empty((len(table.rows), len(names)))
     for k, name in enumerate(names):
         for i, cell in enumerate(table.column(name)):
@@ -112,19 +112,19 @@ def read_numbers(table: Table, names: Sequence[str], source: str, skipped: dict[
                     got=f"{cell.strip()[:40]!r} in row {table.numbers[i]}",
                     cure="mend it, or choose another column",
                 )
-            if math.isnan(value) and skipped is not None:
-                skipped.setdefault(i, f"{name!r} is blank")
+            if math.isnan(value) and rejected is not None:
+                rejected.setdefault(i, f"{name!r} is blank")
             result[i, k] = value
     return result
 
 
-def skip_blanks(table: Table, names: Sequence[str], skipped: dict[int, str]) -> None:
-    """Note the rows with a blank in one of these columns in `skipped`."""
+def reject_blanks(table: Table, names: Sequence[str], rejected: dict[int, str]) -> None:
+    """Note the rows with a blank in one of these columns in `rejected`."""
     for name in names:
         for i, cell in enumerate(table.column(name)):
             value = value_of(cell, table.comma)
             if value is not None and math.isnan(value):
-                skipped.setdefault(i, f"{name!r} is blank")
+                rejected.setdefault(i, f"{name!r} is blank")
 
 
 def _number(name: str, cells: Sequence[str], comma: bool) -> Column:

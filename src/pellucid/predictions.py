@@ -1,28 +1,47 @@
-"""Predictions of any model in a table, beside the features that witnesses read: what `pellucid audit` judges."""
+"""Predictions of any model beside the features that witnesses read: what `pellucid audit` judges."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, final
+from typing import Protocol, final
 
 import numpy as np
 
-from pellucid import _molecule_features, _roles
 from pellucid.builders import from_lists, nearest
-from pellucid.columns import Column, read_column, read_numbers, skip_blanks, varies
-from pellucid.errors import InputError, Parameter
+from pellucid.columns import varies
+from pellucid.errors import Parameter
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
-from pellucid.outcomes import OUTCOME, alike, revealing
-from pellucid.tables import Table, read_table, require_column, value_of
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
-# Fewer rows have no neighborhoods to speak of.
-_FEWEST = 3
 # Rows and columns that a message lists.
 _LISTED, _COLUMNS = 5, 20
+
+
+class StructureFeatures(Protocol):
+    """What witnesses read of structures that are written as text, such as molecules; a domain provides it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(P,) what the features are called."""
+        ...
+
+    def canonical(self, cells: Sequence[str]) -> tuple[list[str], dict[int, str]]:
+        """The structure of each cell in one form, and by their places those that are none, with the reason."""
+        ...
+
+    def values(self, structures: Sequence[str]) -> np.ndarray:
+        """(N, P) features of N structures, as `canonical` has them."""
+        ...
+
+    def substructures(self, features: Iterable[int], structures: Sequence[str]) -> dict[int, str]:
+        """What features stand for, by their places, as these structures show them."""
+        ...
+
+    def neighborhoods(self, structures: Sequence[str], threshold: float) -> Neighborhoods:
+        """For each of the structures those whose similarity is above the threshold, most similar first."""
+        ...
 
 
 @final
@@ -46,6 +65,8 @@ class Predictions:
     """The neighborhood that each row belongs to, where a column says it."""
     smiles: tuple[str, ...] | None = None
     """Where the features are fingerprints: of which molecules."""
+    structures: StructureFeatures | None = None
+    """And where these fingerprints come from."""
     named: bool = True
     """Whether the features were named, and not all columns that might be some."""
     notes: tuple[tuple[str, str], ...] = ()
@@ -54,9 +75,9 @@ class Predictions:
     """Where the levels of each category begin and end among the features."""
     alike: tuple[tuple[str, float], ...] = ()
     """Features that may be measured values, as they rise and fall with the predictions, and their rank correlation."""
-    left_out: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
     """Columns that were not read, and why."""
-    skipped: tuple[tuple[int, str], ...] = ()
+    rejected: tuple[tuple[int, str], ...] = ()
     """Rows that were not read, and why."""
 
     def __len__(self) -> int:
@@ -75,13 +96,14 @@ class Predictions:
         lines += [f"  {name}: {note}" for name, note in self.notes]
         if self.truth_name is not None:
             lines.append(f"measured values: {self.truth_name}")
-        if self.left_out:
-            listed = [f"  {name}: {why}" for name, why in self.left_out[:_COLUMNS]]
-            more = len(self.left_out) - _COLUMNS
-            lines += ["columns left out:", *listed, *([f"  and {more} more"] if more > 0 else [])]
-        if self.skipped:
-            skips = "; ".join(f"row {row}: {why}" for row, why in self.skipped[:_LISTED])
-            lines.append(f"rows left out: {len(self.skipped)} ({skips}{'; ...' if self.skipped[_LISTED:] else ''})")
+        if self.ignored:
+            listed = [f"  {name}: {why}" for name, why in self.ignored[:_COLUMNS]]
+            more = len(self.ignored) - _COLUMNS
+            lines += ["ignored columns:", *listed, *([f"  and {more} more"] if more > 0 else [])]
+        if self.rejected:
+            reasons = "; ".join(f"row {row}: {why}" for row, why in self.rejected[:_LISTED])
+            etc = "; ..." if self.rejected[_LISTED:] else ""
+            lines.append(f"rejected rows: {len(self.rejected)} ({reasons}{etc})")
         return "\n".join(lines)
 
     def errors(self) -> dict[str, float]:
@@ -133,9 +155,24 @@ class Predictions:
         """
         if self.groups is not None:
             return self._grouped()
-        if self.smiles is not None:
-            return _molecule_features.similar(self.smiles, threshold)
+        if self.smiles is not None and self.structures is not None:
+            return self.structures.neighborhoods(self.smiles, threshold)
         return nearest(self.places(), k=min(neighbors, len(self)))
+
+    def substructures(self, features: Iterable[int], rows: Sequence[int] | None = None) -> dict[int, str]:
+        """What features of molecules stand for, by their places; none for other features.
+
+        Parameters
+        ----------
+        features : iterable of int
+            Their places.
+        rows : sequence of int, optional
+            Places of the molecules that show it; by default all.
+        """
+        if self.smiles is None or self.structures is None:
+            return {}
+        shown = self.smiles if rows is None else [self.smiles[i] for i in rows]
+        return self.structures.substructures(features, shown)
 
     def _grouped(self) -> Neighborhoods:
         """One neighborhood for each group; its center is the member nearest to the mean of its features."""
@@ -158,155 +195,3 @@ class Predictions:
     def _read(self) -> str:
         what = ", ".join(self.columns) if self.smiles is None else f"{len(self.features)} bits of fingerprints"
         return f"features: {what}"
-
-
-def read_predictions(
-    path: str | Path,
-    *,
-    prediction: Sequence[str] = (),
-    features: Sequence[str] = (),
-    truth: str | None = None,
-    groups: str | None = None,
-    smiles: str | None = None,
-    blanks: Literal["fill", "drop"] = "fill",
-) -> Predictions:
-    """Predictions and features from a text file with a line of names; see `pellucid.tables.read_table`.
-
-    Columns of texts that repeat are categories, see `pellucid.columns.read_column`. Rows without a prediction or a
-    group are left out, and listed.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    prediction : sequence of str
-        The columns of predictions; by default those whose name says so.
-    features : sequence of str
-        The columns that witnesses read: those that the model read. By default all others that hold numbers or
-        categories, without names, numberings, dates, constants, columns that are mostly blank, what looks like
-        measured values, and what gives itself away as an outcome, see `pellucid.outcomes`.
-    truth : str, optional
-        A column of measured values: no feature; the error of the predictions is reported.
-    groups : str, optional
-        A column that says which rows are a neighborhood.
-    smiles : str, optional
-        A column of molecules whose fingerprints are the features; used by default where there is one and there are no
-        other features.
-    blanks : {"fill", "drop"}
-        Among the features: "fill" puts the median of the column, and makes blanks of a category a level of their own;
-        "drop" leaves these rows out.
-    """
-    if blanks not in ("fill", "drop"):
-        raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
-    table = read_table(path)
-    source = Path(path).name
-    for option, asked_for in {
-        "prediction": prediction,
-        "features": features,
-        "truth": [truth] if truth is not None else [],
-        "groups": [groups] if groups is not None else [],
-        "smiles": [smiles] if smiles is not None else [],
-    }.items():
-        for name in asked_for:
-            require_column(name, table.header, source, f"{Parameter(option):=}")
-    outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
-    others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
-    asked = list(dict.fromkeys(features))
-    chosen, left_out = _roles.choose_features(table, others, asked, smiles, outputs)
-    clash = set(chosen) & {*outputs, truth, groups}
-    if clash:
-        raise InputError("A column must be one thing", got=f"{sorted(map(str, clash))[0]!r} twice", cure="name it once")
-    if not chosen and smiles is None:
-        smiles = _roles.find_smiles(source, left_out)
-        left_out = [(name, why) for name, why in left_out if name != smiles]
-    skipped: dict[int, str] = {}
-    f = read_numbers(table, outputs, source, skipped)
-    known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
-    if known is not None and np.isnan(known).all():
-        raise InputError(
-            f"{Parameter('truth'):=} must hold measured values",
-            got=f"{truth!r}, which is blank",
-            cure="choose another column",
-            parameter="truth",
-        )
-    labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
-    for i, label in enumerate(labels or []):
-        if not label:
-            skipped.setdefault(i, f"{groups!r} is blank")
-    molecules = None if smiles is None else _molecule_features.canonical_smiles(table.column(smiles), skipped)
-    if blanks == "drop":
-        skip_blanks(table, chosen, skipped)
-    kept = [i for i in range(len(table.rows)) if i not in skipped]
-    if len(kept) < _FEWEST:
-        raise InputError(
-            f"{source} must have at least {_FEWEST} complete rows",
-            got=f"{len(kept)} of {len(table.rows)}"
-            + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(skipped.items())[:1]),
-            cure=f"leave out columns with blanks by naming the others with {Parameter('features'):=}"
-            if skipped
-            else "add some",
-        )
-    rows = tuple(table.numbers[i] for i in kept)
-    columns: list[Column] = []
-    outcome = False  # whether it is clear which column was to be predicted
-    if smiles is None:
-        cells = {name: table.column(name) for name in chosen}
-        columns = [read_column(name, [c[i] for i in kept], rows, table.comma, source) for name, c in cells.items()]
-        if not asked:
-            measured = _measured(table, truth, left_out, kept)
-            outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in left_out)
-            columns, outcomes = _without_outcomes(columns, f[kept], measured)
-            left_out += outcomes
-            if not columns:
-                _roles.find_smiles(source, left_out)
-    names = tuple(feature for column in columns for feature in column.features)
-    x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
-    texts = tuple(molecules[i] for i in kept) if molecules else None
-    return Predictions(
-        source=source,
-        outputs=tuple(outputs),
-        f=f[kept],
-        features=names if texts is None else _molecule_features.bit_names(),
-        x=x if texts is None else _molecule_features.fingerprints(texts),
-        rows=rows,
-        truth=None if known is None else known[kept],
-        truth_name=truth,
-        groups=None if labels is None else tuple(labels[i] for i in kept),
-        smiles=texts,
-        named=bool(asked),
-        notes=tuple((column.name, column.note) for column in columns if column.note),
-        categories=_ranges(columns),
-        alike=() if asked or outcome else tuple(alike(columns, f[kept]).items()),
-        left_out=tuple(left_out),
-        skipped=tuple((table.numbers[i], why) for i, why in sorted(skipped.items())),
-    )
-
-
-def _measured(
-    table: Table, truth: str | None, left_out: Sequence[tuple[str, str]], kept: Sequence[int]
-) -> tuple[str, np.ndarray] | None:
-    """A column of measured values, named or not, to hold the others against."""
-    names = [truth] if truth is not None else [name for name, why in left_out if why == _roles.measured_reason()]
-    for name in names:
-        values = [value_of(cell, table.comma) for cell in table.column(name)]
-        if None not in values:
-            return name, np.array(values, dtype=np.float64)[list(kept)]
-    return None
-
-
-def _without_outcomes(
-    columns: list[Column], f: np.ndarray, measured: tuple[str, np.ndarray] | None
-) -> tuple[list[Column], list[tuple[str, str]]]:
-    """The columns that a model may have read, and the others with the reason."""
-    if measured is None:
-        return columns, []
-    name, truth = measured
-    reasons = revealing(columns, f, truth, name)
-    return [column for column in columns if column.name not in reasons], list(reasons.items())
-
-
-def _ranges(columns: Sequence[Column]) -> tuple[tuple[int, int], ...]:
-    """Where the levels of each category begin and end."""
-    ends = np.cumsum([len(column.features) for column in columns]).tolist()
-    pairs = zip(columns, ends, strict=True)
-    return tuple((end - len(column.features), end) for column, end in pairs if column.levels)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
+
+if TYPE_CHECKING:
+    from pellucid.predictions import StructureFeatures
 
 _domains: dict[str, Domain[Any, Any]] = {}
 
@@ -42,6 +45,13 @@ def domain_named(name: str) -> Domain[Any, Any]:
             cure="install the package that it comes from",
         )
     return known[name]
+
+
+def structure_features() -> StructureFeatures:
+    """What witnesses read of molecules in tables of predictions."""
+    from pellucid.molecules.structure_features import FingerprintFeatures
+
+    return FingerprintFeatures()
 
 
 def find_model(folder: str | Path, which: str | None = None) -> tuple[Domain[Any, Any], Path]:

@@ -15,7 +15,8 @@ from pellucid import nearest as near
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
 from pellucid.cli import command_line
 from pellucid.molecules import nav17
-from pellucid.predictions import read_predictions
+from pellucid.prediction_tables import read_predictions
+from pellucid.registry import structure_features
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
 SPEED, LOAD = (np.random.default_rng(seed).uniform(size=80) * unit for seed, unit in enumerate((10, 1000)))
@@ -53,7 +54,7 @@ def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
         "all 80 witnesses are exact at their own members, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n"
         in result.stdout
     )
-    assert "columns left out:\n  id: an identifier\n" in result.stdout
+    assert "ignored columns:\n  id: an identifier\n" in result.stdout
     assert "no ridge (held-out variance explained among the 10 nearest 100 %" in result.stdout
     for row in rows_of(tmp_path / "out.csv"):
         assert float(row["deviation"]) < 1e-20
@@ -169,13 +170,13 @@ def test_columns_of_every_kind(tmp_path):
     content = json.loads((tmp_path / "out.json").read_text())
     assert [column[:2] for column in content["columns"]] == [
         ["prediction", "prediction"], ["dose", "feature"], ["colour", "feature"], ["smoker", "feature"],
-        ["when", "left out"],
+        ["when", "ignored"],
     ]  # fmt: skip
     page = (tmp_path / "out.html").read_text()
     assert "What each column was taken for" in page
     assert "green or blue against red" in page
     exact = run(path, "--blanks", "drop", "--ridge", 0, "--neighbors", 60, "-o", tmp_path / "out.csv")
-    assert "rows left out: 1 (row 7: 'dose' is blank)" in exact.stdout
+    assert "rejected rows: 1 (row 7: 'dose' is blank)" in exact.stdout
     rows = rows_of(tmp_path / "out.csv")
     assert len(rows) == 119
     for row in rows:
@@ -338,7 +339,7 @@ def test_molecules_are_judged_by_their_substructures(tmp_path):
     path = write(tmp_path / "a.csv", columns)
     result = run(path, "-o", tmp_path / "out.json")
     assert "features: 2048 bits of fingerprints" in result.stdout
-    assert "rows left out: 1 (row 62: 'none such': not a valid SMILES)" in result.stdout
+    assert "rejected rows: 1 (row 62: 'none such': not a valid SMILES)" in result.stdout
     assert "molecules with a Tanimoto similarity above 0.6; tree witnesses" in result.stdout
     content = json.loads((tmp_path / "out.json").read_text())
     from rdkit import Chem, DataStructs
@@ -363,11 +364,14 @@ def test_what_predict_writes_is_understood(tmp_path):
         "bound 90 %: activity": np.arange(20) ** 0.2,
         "members": [3, 4] * 10,
     }
-    given = read_predictions(write(tmp_path / "a.csv", columns))
+    path = write(tmp_path / "a.csv", columns)
+    with pytest.raises(InputError, match="Got none for column 'smiles' of a.csv; pass `pellucid.registry.structure_"):
+        read_predictions(path)
+    given = read_predictions(path, structures=structure_features)
     assert given.outputs == ("predicted: activity",)
     assert given.smiles is not None
     assert len(given.features) == 2048
-    reasons = dict(given.left_out)
+    reasons = dict(given.ignored)
     assert reasons["tree: activity"] == reasons["members"] == "comes with the predictions"
     assert reasons["activity"].startswith("looks like measured values")
 
@@ -377,12 +381,12 @@ def test_semicolons_decimal_commas_tabs_and_blanks(tmp_path):
     filled = read_predictions(tmp_path / "a.csv")
     np.testing.assert_array_equal(filled.x, [[1.5, 2], [2, 2], [3, 4], [7, 1]])
     assert filled.notes == (("b", "1 blank cell filled with the median, 2"),)
-    assert filled.skipped == ((6, "'prediction' is blank"),)
+    assert filled.rejected == ((6, "'prediction' is blank"),)
     given = read_predictions(tmp_path / "a.csv", blanks="drop")
     np.testing.assert_array_equal(given.x, [[1.5, 2], [3, 4], [7, 1]])
     np.testing.assert_array_equal(given.f, [[3.25], [5], [2]])
     assert given.rows == (2, 5, 7)
-    assert given.skipped == ((3, "'b' is blank"), (6, "'prediction' is blank"))
+    assert given.rejected == ((3, "'b' is blank"), (6, "'prediction' is blank"))
     path = write(tmp_path / "b.csv", {"a": [1, 5, 2], "prediction": [1, 2, 3]}, separator="\t")
     np.testing.assert_array_equal(read_predictions(path).x, [[1], [5], [2]])
 
@@ -402,7 +406,7 @@ def test_columns_that_are_no_features_are_told(tmp_path):
     path = write(tmp_path / "a.csv", columns)
     given = read_predictions(path)
     assert given.features == ("speed",)
-    assert dict(given.left_out) == {
+    assert dict(given.ignored) == {
         "sample_id": "an identifier",
         "no": "an identifier",
         "time": "numbers the rows",

@@ -484,7 +484,7 @@ def test_times_are_no_channels_unless_asked_for(place, tmp_path):
         *SMALL,
     ]
     shown = run(*words, "-o", tmp_path / "run").stdout
-    assert "Time [s] is left out" in shown
+    assert "Time [s] is ignored" in shown
     assert "--channels 'Time [s],left,right,t drift'" in shown
     assert Forecaster.load(tmp_path / "run" / "deep").channels_ == ("left", "right", "t drift")
     run(*words, "-o", tmp_path / "all", "--channels", "Time [s],left")

@@ -45,7 +45,7 @@ def place(tmp_path_factory):
 def test_what_was_decided_is_said_and_written_down(place):
     folder, shown = place
     decisions = [
-        "when is left out, as it holds dates or times",
+        "when is ignored, as it holds dates or times",
         "1 gap in time, 16.8 min after row 300 of a.csv, where a step is 10 s: the recording is cut there; "
         "--fill linear fills up to 5 missing rows, --gaps ignore joins what is on either side",
     ]
@@ -82,7 +82,7 @@ def test_clocks_of_files_without_names_are_left_out(tmp_path):
     clock = [np.full(ROWS, 9), np.full(ROWS, 39), 39 + micro // 1_000_000, micro % 1_000_000]
     path = write(tmp_path / "acc_00001.csv", None, [*clock, *RIG[0].T])
     shown = run("train", "series", path, "-o", tmp_path / "run", *SMALL).stdout
-    assert "channel 1, channel 2, channel 3 and channel 4 are left out, as each belongs to a clock" in shown
+    assert "channel 1, channel 2, channel 3 and channel 4 are ignored, as each belongs to a clock" in shown
     assert "keep with --channels 'channel 1,channel 2,channel 3,channel 4,channel 5,channel 6'" in shown
     assert Forecaster.load(tmp_path / "run" / "deep").channels_ == ("channel 5", "channel 6")
 

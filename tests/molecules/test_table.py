@@ -52,7 +52,7 @@ def test_every_row_that_cannot_be_used_is_reported():
         8: "no carbon in the largest fragment",
         9: "no SMILES",
     }
-    assert "7 rows left out" in table.summary()
+    assert "7 rejected rows" in table.summary()
 
 
 def test_unlabeled_molecules_need_no_values():

@@ -97,7 +97,7 @@ def test_what_laws_explain_where_they_were_not_fitted_comes_before_how_close_the
 
 def test_what_was_decided_is_said_and_written_down(machine):
     folder, _, lines = machine
-    assert lines[0] == "when is left out, as it holds dates or times"
+    assert lines[0] == "when is ignored, as it holds dates or times"
     assert lines[1].startswith("1 gap in time, 16.8 min after row 300 of a.csv, where a step is 10 s: the recording is")
     assert lines[2] == "data: 3 recordings of left, right; 1,300 rows"
     assert lines[3].startswith("rows: ")
@@ -187,7 +187,7 @@ def test_columns_that_are_left_out_are_named_to_be_kept(tmp_path):
     source = source_of(write(tmp_path / "acc.csv", None, [*clock, *RIG[0].T]))
     names = [f"channel {i}" for i in range(1, 7)]
     sentence, _ = DOMAIN.describe(source)
-    assert sentence.startswith("channel 1, channel 2, channel 3 and channel 4 are left out, as each belongs to a clock")
+    assert sentence.startswith("channel 1, channel 2, channel 3 and channel 4 are ignored, as each belongs to a clock")
     assert sentence.endswith(f"keep with `channels={names}`")
     with written_as(as_flags):
         assert DOMAIN.describe(source)[0].endswith(f"keep with --channels {names}")

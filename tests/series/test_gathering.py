@@ -62,7 +62,7 @@ def test_a_decision_is_data_and_is_told():
     assert source.channels == ("x",)
     assert "without time" in repr(source)
     assert source.decisions()[0] == (
-        "time is left out, as it never falls and is called like a time; keep with `channels=['time', 'x']`"
+        "time is ignored, as it never falls and is called like a time; keep with `channels=['time', 'x']`"
     )
     kept = recordings(pyarrow.table({"time": np.arange(ROWS), "x": VALUES[:, 0]}), ["time", "x"])
     assert kept.channels == ("time", "x")
@@ -101,7 +101,7 @@ def test_one_text_throughout_is_left_out():
 def test_who_never_sees_the_recordings_is_warned():
     table = pyarrow.table({"time": np.arange(400), "x": np.random.default_rng(0).normal(size=400)})
     model = Forecaster(context=8, horizon=4, radius=2, width=4, epochs=1, game=None)
-    with pytest.warns(UserWarning, match="the table: time is left out, as it rises evenly like a time; keep with"):
+    with pytest.warns(UserWarning, match="the table: time is ignored, as it rises evenly like a time; keep with"):
         model.fit(table, progress=False)
     assert model.channels_ == ("x",)
     model.fit(recordings(table), progress=False)  # who has seen them, is not

@@ -102,19 +102,21 @@ def audit(
     if wrong:
         raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
 
-    from pellucid.predictions import read_predictions
+    from pellucid.prediction_tables import read_predictions
+    from pellucid.registry import structure_features
     from pellucid.table_audit import audit_predictions
     from pellucid.tables import read_table
 
-    header = read_table(table).header
+    cells = read_table(table)
     predictions = read_predictions(
-        table,
-        prediction=names_in(prediction, header) or (),
-        features=names_in(features, header) or (),
+        cells,
+        prediction=names_in(prediction, cells.header) or (),
+        features=names_in(features, cells.header) or (),
         truth=truth,
         groups=groups,
         smiles=smiles,
         blanks=blanks.value,
+        structures=structure_features,
     )
     try:
         result = audit_predictions(

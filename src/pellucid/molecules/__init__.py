@@ -7,10 +7,11 @@ from pellucid.molecules.fingerprints import Fingerprints, Hits, Morgan
 from pellucid.molecules.graphs import GraphBatch, Graphs
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, Neighbor, SimilarityRule, neighbors
 from pellucid.molecules.network import GraphNetwork, outputs_of
+from pellucid.molecules.preparing import prepare
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.substructures import Substructure
-from pellucid.molecules.table import Molecules, Rejection, prepare
+from pellucid.molecules.table import Molecules, Rejection
 
 __all__ = [
     "Change",

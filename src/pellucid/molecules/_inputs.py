@@ -12,8 +12,10 @@ from torch import Tensor, nn
 
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.graphs import Graphs
-from pellucid.molecules.table import Molecules, prepare
+from pellucid.molecules.preparing import prepare
+from pellucid.molecules.table import Molecules
 from pellucid.numbers import counted
+from pellucid.splitting import hold_out
 from pellucid.trust import MOST
 
 Labeled: TypeAlias = "Molecules | tuple[Sequence[str], Any]"
@@ -64,16 +66,15 @@ def split_off(count: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
     >>> len(learned), len(held_out), sorted([*learned.tolist(), *held_out.tolist()])
     (3, 2, [0, 1, 2, 3, 4])
     """
-    held = max(round(share * count), 1) if share else 0
-    if held >= count:
+    learned, held = hold_out(count, share, seed=seed)
+    if not len(learned):
         raise InputError(
             "There must be molecules left to learn from",
-            got=f"{counted(count, 'molecule')}, of which {held} would be held out",
+            got=f"{counted(count, 'molecule')}, of which {len(held)} would be held out",
             cure=f"give more, or pass {Parameter('validation', 0)}",
             parameter="validation",
         )
-    order = np.random.default_rng(seed).permutation(count)
-    return np.sort(order[held:]), np.sort(order[:held])
+    return learned, held
 
 
 def require_share(validation: Any, *, otherwise: str = "") -> float:

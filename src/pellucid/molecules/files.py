@@ -14,7 +14,8 @@ from rdkit import RDConfig, rdBase
 from pellucid import datasets
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
-from pellucid.molecules.table import Molecules, collect, prepare
+from pellucid.molecules.preparing import collect, prepare
+from pellucid.molecules.table import Molecules
 from pellucid.tables import (
     ID_NAMES,
     LARGEST,
@@ -118,7 +119,7 @@ class _Cells:
         if len(self.known) >= _SEVERAL and len(set(self.known)) == 1:
             return f"always {self.known[0]:g}"
         if len(self.known) >= _SEVERAL and len(set(self.known)) == len(self.known) and _whole(self.known):
-            return "whole numbers, all different; name it with `targets=` if it is measured"
+            return f"whole numbers, all different; name it with {Parameter('targets'):=} if it is measured"
         return ""
 
     def refuse_text(self, source: str) -> None:
@@ -148,7 +149,7 @@ def _whole(values: Sequence[float]) -> bool:
 def tox21() -> Molecules:
     """The Tox21 data of MoleculeNet: toxicity in 12 assays, blanks where a molecule was not measured.
 
-    Of its 7,831 rows those that cannot be used are left out and listed in `rejected`. Looked for as
+    Of its 7,831 rows those that cannot be used are listed in `rejected`. Looked for as
     `molecules/tox21.csv` in `$PELLUCID_DATA`, then in the cache, and otherwise downloaded.
     """
     return read(datasets.TOX21.fetch(), targets=datasets.TOX21_TARGETS, on_error="skip")
@@ -160,7 +161,7 @@ def moses(part: Literal["train", "test"] = "train") -> Path:
     Looked for as `molecules/moses_<part>.csv.gz` in `$PELLUCID_DATA`, then in the cache, and otherwise downloaded.
     """
     if part not in datasets.MOSES:
-        raise InputError('`part` of MOSES must be "train" or "test"', got=f"{part!r}", parameter="part")
+        raise InputError(f'{Parameter("part")} of MOSES must be "train" or "test"', got=f"{part!r}", parameter="part")
     return datasets.MOSES[part].fetch()
 
 
@@ -189,7 +190,7 @@ def nav17() -> Molecules:
 def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
     """Which column it is: the one given, or the one whose name says so."""
     if given is not None:
-        require_column(given, header, source, "`smiles=`")
+        require_column(given, header, source, f"{Parameter('smiles'):=}")
         return given
     place = smiles_place(header)
     if place is not None:

@@ -10,9 +10,10 @@ from pellucid.series.files import read
 from pellucid.series.forecaster import Forecast, Forecaster
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.overall import RecordingLaw
-from pellucid.series.recordings import Recordings, recordings
+from pellucid.series.recordings import Recordings
 from pellucid.series.rig import simulate_rig
 from pellucid.series.scores import ForecastScores
+from pellucid.series.sources import recordings
 
 __all__ = [
     "Alarm",

@@ -9,6 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pellucid.series.clock_names import (
+    ALIASES,
+    BESIDE,
+    BESIDE_OTHERS,
+    CALENDAR,
+    COUNTS,
+    CYCLES,
+    EPOCHS,
+    SECONDS,
+    TIMES,
+    UNITS,
+    WRAPS,
+)
 from pellucid.series.rising import (
     all_runs,
     even,
@@ -25,65 +38,6 @@ from pellucid.series.rising import (
     variation,
 )
 
-# Names of times, which need only rise; and of what may be a time, which must rise evenly.
-_TIMES = {
-    "time", "times", "timestamp", "timestamps", "datetime", "date", "dates", "epoch", "clock", "elapsed", "unixtime",
-    "seconds", "second", "secs", "sec", "milliseconds", "microseconds", "nanoseconds", "ms", "minutes", "hours", "days",
-    "weeks", "months", "years", "year", "zeit", "zeitstempel", "datum", "uhrzeit", "heure", "tiempo", "fecha",
-}  # fmt: skip
-_COUNTS = {
-    "t", "sample", "samples", "index", "idx", "frame", "step", "row", "number", "no", "nr", "cycle", "cycles", "tick",
-    "ticks", "counter", "timer", "microsecond", "millisecond", "nanosecond", "usec", "msec", "unnamed",
-}  # fmt: skip
-# What else stands in the name of a time: units and where it comes from.
-_BESIDE = {
-    "s", "us", "ns", "h", "hr", "hrs", "min", "d", "stamp", "utc", "gmt", "local", "unix", "posix", "system", "since",
-    "start", "begin", "from", "of", "the", "in", "test", "run", "running", "total", "operating", "measurement",
-    "recording", "relative", "data", "point", "record", "line", "reading", "gps", "daq", "server", "logger",
-}  # fmt: skip
-_WRAPS = {"microsecond", "microseconds", "us", "usec", "millisecond", "milliseconds", "ms", "msec", "nanosecond",
-          "nanoseconds", "ns", "tick", "ticks", "counter", "timer", "clock"}  # fmt: skip
-
-_CALENDAR = {
-    "year": (1900, 2100), "quarter": (1, 4), "month": (1, 12), "week": (1, 53), "day": (1, 31), "weekday": (0, 7),
-    "yearday": (1, 366), "hour": (0, 24), "minute": (0, 60), "second": (0, 61), "millisecond": (0, 1000),
-    "microsecond": (0, 1e6), "nanosecond": (0, 1e9),
-}  # fmt: skip
-_ALIASES = {
-    "yr": "year", "years": "year", "qtr": "quarter", "mon": "month", "dayofmonth": "day", "mday": "day",
-    "dayofweek": "weekday", "dow": "weekday", "wday": "weekday", "dayofyear": "yearday", "doy": "yearday",
-    "weekofyear": "week", "hr": "hour", "hourofday": "hour", "hours": "hour", "minutes": "minute", "sec": "second",
-    "secs": "second", "seconds": "second", "msec": "millisecond", "ms": "millisecond", "milliseconds": "millisecond",
-    "usec": "microsecond", "us": "microsecond", "microseconds": "microsecond", "nsec": "nanosecond",
-    "ns": "nanosecond", "nanoseconds": "nanosecond",
-    "jahr": "year", "monat": "month", "woche": "week", "wochentag": "weekday", "stunde": "hour", "stunden": "hour",
-    "minuten": "minute", "sekunde": "second", "sekunden": "second", "sek": "second", "millisekunde": "millisecond",
-    "millisekunden": "millisecond", "mikrosekunde": "microsecond", "mikrosekunden": "microsecond",
-    "annee": "year", "mois": "month", "jour": "day", "heure": "hour", "heures": "hour", "seconde": "second",
-    "secondes": "second", "milliseconde": "millisecond", "microseconde": "microsecond",
-    "hora": "hour", "horas": "hour", "minuto": "minute", "minutos": "minute", "segundo": "second",
-    "segundos": "second", "milisegundo": "millisecond", "microsegundo": "microsecond",
-    "ora": "hour", "ore": "hour", "minuti": "minute", "secondo": "second", "secondi": "second",
-}  # fmt: skip
-# Names that mean a part of a clock only beside others of it: "std" and "min" may be statistics, "m" a mass.
-_BESIDE_OTHERS = {
-    "y": "year", "mo": "month", "tag": "day", "d": "day", "dia": "day", "mes": "month", "ano": "year", "h": "hour",
-    "hh": "hour", "std": "hour", "m": "minute", "mm": "minute", "min": "minute", "mins": "minute", "s": "second",
-    "ss": "second",
-}  # fmt: skip
-# Those that go round, by names that mean nothing else.
-_CYCLES = ("quarter", "month", "week", "day", "weekday", "yearday", "hour", "minute", "second")
-_SECONDS = {
-    "hour": 3600.0, "minute": 60.0, "second": 1.0, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9
-}  # fmt: skip
-# Units in the names of times, and how many of them a second has where times are counted from 1970.
-_UNITS = {
-    "s": ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden"),
-    "ms": ("ms", "msec", "millisecond", "milliseconds"), "us": ("us", "usec", "microsecond", "microseconds"),
-    "ns": ("ns", "nanosecond", "nanoseconds"), "min": ("min", "minutes"), "h": ("h", "hr", "hrs", "hours"),
-    "days": ("d", "days"),
-}  # fmt: skip
-_EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # Clocks at the beginning of files without names.
 _LEADING = (
     ("year", "month", "day", "hour", "minute", "second"),
@@ -158,24 +112,24 @@ def _words(name: str) -> set[str]:
 def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] | None] | None:
     """Why a column of this name is a clock, and the time that it tells; None if it is a signal."""
     words, kind = _words(name), _kind(name)
-    only = bool(words) and words <= _TIMES | _COUNTS | _BESIDE  # no word of anything else that rises
+    only = bool(words) and words <= TIMES | COUNTS | BESIDE  # no word of anything else that rises
     falls = any((np.diff(part) < 0).any() for part in values)
-    if only and falls and words & _WRAPS and all(modulus_of(part) for part in values):
+    if only and falls and words & WRAPS and all(modulus_of(part) for part in values):
         return "counts evenly and begins anew like a clock", [unwrapped(part) for part in values]
-    if kind in _CYCLES and all(_cycles(part, *_CALENDAR[kind]) for part in values):
+    if kind in CYCLES and all(_cycles(part, *CALENDAR[kind]) for part in values):
         return f"goes through the values of a calendar's {kind}", None
-    if (words & _TIMES or (only and words & _COUNTS)) and rises_evenly(values):
+    if (words & TIMES or (only and words & COUNTS)) and rises_evenly(values):
         return "rises evenly like a time", values
-    if only and words & _TIMES and never_falls(values):
+    if only and words & TIMES and never_falls(values):
         return "never falls and is called like a time", values
-    if only and words & _COUNTS and all_runs(values, jittered if "t" in words else mostly_alike):
+    if only and words & COUNTS and all_runs(values, jittered if "t" in words else mostly_alike):
         return "rises like a time", values
     return None
 
 
 def _unit(name: str, times: list[np.ndarray] | None) -> str:
     """The unit of a time: as its name says, or seconds and their fractions since 1970; "" if it is not known."""
-    units = {unit for word in _words(name) for unit, words in _UNITS.items() if word in words}
+    units = {unit for word in _words(name) for unit, words in UNITS.items() if word in words}
     if len(units) == 1:
         return units.pop()
     return "" if units or times is None else _since_1970(times)
@@ -184,7 +138,7 @@ def _unit(name: str, times: list[np.ndarray] | None) -> str:
 def _since_1970(times: list[np.ndarray]) -> str:
     """The unit of times since 1970; "" if they are not."""
     low, high = min(part.min() for part in times), max(part.max() for part in times)
-    return next((unit for unit, size in _EPOCHS.items() if 9e8 * size <= low and high < 4e9 * size), "")
+    return next((unit for unit, size in EPOCHS.items() if 9e8 * size <= low and high < 4e9 * size), "")
 
 
 def _unnamed(values: list[np.ndarray]) -> tuple[str, list[np.ndarray]] | None:
@@ -212,9 +166,9 @@ def _kind(name: str, *, beside_others: bool = False) -> str | None:
     """
     letters = unicodedata.normalize("NFKD", name.replace("µ", "u")).lower()
     plain = re.sub(r"[^a-z]", "", re.sub(r"[\[(].*?[\])]", "", letters))
-    if plain in _CALENDAR:
+    if plain in CALENDAR:
         return plain
-    return _ALIASES.get(plain) or (_BESIDE_OTHERS.get(plain) if beside_others else None)
+    return ALIASES.get(plain) or (BESIDE_OTHERS.get(plain) if beside_others else None)
 
 
 def _calendar(names: Sequence[str], tables: Sequence[np.ndarray]) -> Clock | None:
@@ -247,7 +201,7 @@ def _is_whole(kinds: Iterable[str]) -> bool:
     (True, False, True)
     """
     parts = ["day" if kind == "yearday" else kind for kind in kinds]
-    depths = [[*_SECONDS].index(kind) for kind in parts if kind in ("hour", "minute", "second")]
+    depths = [[*SECONDS].index(kind) for kind in parts if kind in ("hour", "minute", "second")]
     if set(parts) & {"millisecond", "microsecond", "nanosecond"} and depths:
         depths.append(3)
     if "day" in parts and depths:
@@ -257,7 +211,7 @@ def _is_whole(kinds: Iterable[str]) -> bool:
 
 def _in_order(kinds: dict[str, int]) -> bool:
     """Whether the parts of a clock stand side by side, the largest first."""
-    order = [kinds[kind] for kind in _CALENDAR if kind in kinds]
+    order = [kinds[kind] for kind in CALENDAR if kind in kinds]
     return order == list(range(order[0], order[0] + len(order)))
 
 
@@ -319,13 +273,13 @@ def _upon(table: np.ndarray, kinds: Sequence[str], unit: float | None) -> np.nda
 
 
 def _within(column: np.ndarray, kind: str) -> bool:
-    low, high = _CALENDAR[kind]
+    low, high = CALENDAR[kind]
     return bool(np.isfinite(column).all() and column.min() >= low and column.max() <= high)
 
 
 def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
     """The time that columns of a calendar tell: seconds, or quarters or months where there are no days."""
-    clock: np.ndarray | float = sum((parts[kind] * unit for kind, unit in _SECONDS.items() if kind in parts), 0.0)
+    clock: np.ndarray | float = sum((parts[kind] * unit for kind, unit in SECONDS.items() if kind in parts), 0.0)
     zero = np.zeros(len(next(iter(parts.values()))))
     if "year" in parts and ("yearday" in parts or {"month", "day"} <= set(parts)):
         months = (parts["year"] - 1970) * 12 + (parts["month"] - 1 if "month" in parts else 0)
@@ -333,12 +287,12 @@ def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
         days = days + (parts["day"] if "day" in parts else parts["yearday"]) - 1
         return np.asarray(days * 86_400 + clock)
     if "year" in parts and "month" in parts:
-        return None if set(parts) & set(_SECONDS) else np.asarray(parts["year"] * 12 + parts["month"])
+        return None if set(parts) & set(SECONDS) else np.asarray(parts["year"] * 12 + parts["month"])
     if "year" in parts and "quarter" in parts:
-        return None if set(parts) & set(_SECONDS) else np.asarray(parts["year"] * 4 + parts["quarter"])
-    if set(parts) <= set(_SECONDS):
+        return None if set(parts) & set(SECONDS) else np.asarray(parts["year"] * 4 + parts["quarter"])
+    if set(parts) <= set(SECONDS):
         # Without a date the largest unit begins anew by itself.
-        period = {"hour": 86_400.0, "minute": 3600.0, "second": 60.0}.get(next(k for k in _SECONDS if k in parts), 1.0)
+        period = {"hour": 86_400.0, "minute": 3600.0, "second": 60.0}.get(next(k for k in SECONDS if k in parts), 1.0)
         time = zero + clock
         return np.asarray(time + period * np.cumsum(np.diff(time, prepend=time[0]) < -period / 2))
     return None
@@ -346,7 +300,7 @@ def _told_by(parts: dict[str, np.ndarray]) -> np.ndarray | None:
 
 def _unit_of(kinds: Iterable[str]) -> str:
     """The unit of what `_told_by` tells."""
-    return "s" if set(kinds) & {*_SECONDS, "day", "yearday"} else ""
+    return "s" if set(kinds) & {*SECONDS, "day", "yearday"} else ""
 
 
 def _cycles(column: np.ndarray, low: float, high: float) -> bool:

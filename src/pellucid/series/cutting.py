@@ -200,8 +200,8 @@ class Cutter:
                 done = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
             else:
                 done = (
-                    f"the recording is cut there; `fill='linear'` fills up to {LONGEST} missing rows, `gaps='ignore'` "
-                    "joins what is on either side"
+                    f"the recording is cut there; {Parameter('fill', 'linear')} fills up to {LONGEST} missing rows, "
+                    f"{Parameter('gaps', 'ignore')} joins what is on either side"
                 )
             result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {done}")
         if self.uneven:
@@ -250,7 +250,9 @@ def _digit(times: np.ndarray) -> float:
 
 def _left_out(table: Table) -> str:
     """How a channel is left out, in words: what `drop` names are columns of the file."""
-    return "choose others with `channels=`" if table.pivot else "leave that column out with `drop=`"
+    if table.pivot:
+        return f"choose others with {Parameter('channels'):=}"
+    return f"leave that column out with {Parameter('drop'):=}"
 
 
 def _runs(mask: np.ndarray) -> list[tuple[int, int]]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.series.gathering import gather, treatment
-from pellucid.series.recordings import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice, tables_of
-from pellucid.series.tables import Table, from_arrow
+from pellucid.series.recordings import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice
+from pellucid.series.tables import Table, from_arrow, tables_of
 from pellucid.tables import read_columns
 
 _TABLES = (".parquet", ".pq")
@@ -35,7 +35,7 @@ def read(
     """Recordings from a file, or from a folder with one recording per file, in the order of their names.
 
     Columns that rise or repeat like a clock, and stamps such as "2024-05-01 12:30", are times and no channels: they
-    are left out, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
+    are ignored, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
     in `Recordings.ignored` and `Recordings.notes`.
 
     Parameters

@@ -20,9 +20,9 @@ from pellucid.series.fitting import BATCH, ForecastFit, Preparation
 from pellucid.series.inputs import checked_channels, context_of, future_of, held_out_from
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
-from pellucid.series.recordings import recordings, recordings_with_warnings
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, measure
+from pellucid.series.sources import recordings, recordings_with_warnings
 from pellucid.series.witnessing import Witnessing
 from pellucid.trust import LEVEL, Calibration, HeldOut
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.series.recordings import Recordings, array_of, names_of, recordings
+from pellucid.series.recordings import Recordings, names_of
+from pellucid.series.sources import recordings
+from pellucid.series.tables import array_of
 
 
 def checked_channels(channels: Any, name: str) -> int | tuple[str, ...] | None:

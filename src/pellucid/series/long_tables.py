@@ -123,7 +123,7 @@ def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: flo
         got=f"{table.label}, where {complete:.0%} of all times have a row of every {pivot!r} ({shown})",
         cure=(
             "resample them to the same times first (pandas: df.resample), make each a recording of its "
-            f"own with `by='{pivot}'`, or, if some are only slower, fill with "
+            f"own with {Parameter('by', pivot)}, or, if some are only slower, fill with "
             f"{Parameter('fill', 'previous')}"
         ),
         parameter="fill",
@@ -214,11 +214,11 @@ def _same_times(cells: np.ndarray, levels: Sequence[object], times: np.ndarray |
 
 def _long(table: Table, name: str, levels: Sequence[object], *, pivot: bool) -> InputError:
     shown = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels[:_SHOWN])
-    more = ", ..." if len(levels) > _SHOWN else ""
-    channel, unit = f"make each a channel with `pivot='{name}'`", f"a recording of its own with `by='{name}'`"
+    more, pivoting = ", ..." if len(levels) > _SHOWN else "", Parameter("pivot", name)
+    channel, unit = f"make each a channel with {pivoting}", f"a recording of its own with {Parameter('by', name)}"
     cure = f"{channel}, or {unit}" if pivot else f"make each {unit}"
     return InputError(
         "A recording must have one row for each time, and numbers in its columns",
         got=f"a long table in {table.file}, whose column {name!r} tells {len(levels)} units apart ({shown}{more})",
-        cure=f"{cure}. If it is neither, leave it out with `drop='{name}'`",
+        cure=f"{cure}. If it is neither, leave it out with {Parameter('drop', name)}",
     )

@@ -1,24 +1,18 @@
-"""Recordings: named channels over time, from arrays and tables in memory; `files` reads them from disk."""
+"""Recordings: named channels over time. `files` reads them from disk, `sources` from whatever a user has."""
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
-from torch import Tensor
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.splitting import hold_out
 from pellucid.tables import LARGEST
-
-if TYPE_CHECKING:
-    from pellucid.series.gathering import Treatment
 
 UNNAMED = "channel"
 """What columns are called, with a number, where they have no names."""
@@ -53,7 +47,7 @@ class Recordings:
     sources: tuple[str, ...]
     """Where each recording comes from: a file name, or a place in a list. Errors name it."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Columns that were left out, and why: they rise or repeat like a clock, or name units."""
+    """Ignored columns, and why: they rise or repeat like a clock, or name units."""
     notes: tuple[str, ...] = ()
     """What else was decided when these were read: where they were cut, what was filled."""
     origins: tuple[Origin, ...] = ()
@@ -126,9 +120,9 @@ class Recordings:
         # Text can be no channel.
         numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
-            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are left out, as each" if others else ""
+            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are ignored, as each" if others else ""
             cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
-            result.append(f"{who or f'{name} is left out, as it'} {reason}{cure}")
+            result.append(f"{who or f'{name} is ignored, as it'} {reason}{cure}")
         return [*result, *self.notes]
 
     def require_variation(self) -> None:
@@ -242,163 +236,6 @@ class Recordings:
             ),
             origins=tuple(origins),
         )
-
-
-def recordings(
-    data: Any,
-    channels: int | str | Sequence[str] | None = None,
-    *,
-    drop: str | Iterable[str] | None = None,
-    by: str | None = None,
-    pivot: str | None = None,
-    fill: str | None = None,
-    gaps: str = "split",
-) -> Recordings:
-    """Whatever a user has, as `Recordings`.
-
-    Parameters
-    ----------
-    data : object
-        A path (see `read`); a table with named columns such as pandas', polars' or pyarrow's; an array (T, c), or (S,
-        T, c) for S recordings of equal length; `Recordings`; or a list of any of these.
-    channels : int, str or sequence of str, optional
-        The columns to use, by name; for arrays their names, one each; or just their number.
-    drop, by, pivot, fill, gaps : str or iterable of str or str, optional
-        As in `read`. Of an array all columns are channels, whatever they look like.
-    """
-    from pellucid.series.gathering import treatment
-
-    asked = treatment(drop, by, pivot, fill, gaps)
-    if channels is None or isinstance(channels, int | np.integer):
-        result = _recordings(data, None, asked)
-    else:
-        result = _recordings(data, names_of(channels), asked)
-    if isinstance(channels, int | np.integer) and len(result.channels) != channels:
-        without = f" without {', '.join(name for name, _ in result.ignored)}" if result.ignored else ""
-        raise InputError(
-            f"There must be {channels} channels",
-            got=f"{len(result.channels)}{without}",
-            cure=f"mend {Parameter('channels')} or the data",
-        )
-    return result
-
-
-def recordings_with_warnings(data: Any, channels: int | str | Sequence[str] | None = None) -> Recordings:
-    """The same, with a warning of what was decided: for those who never see the recordings."""
-    result = recordings(data, channels)
-    if not isinstance(data, Recordings):
-        for sentence in result.decisions():
-            warnings.warn(f"{result.origins[0].file}: {sentence}.", stacklevel=3)
-    return result
-
-
-def _recordings(data: Any, wanted: list[str] | None, asked: Treatment) -> Recordings:
-    if isinstance(data, str | Path):
-        from pellucid.series.files import read
-
-        return read(data, channels=wanted, **asked._asdict())
-    if isinstance(data, Recordings):
-        return data if wanted is None or tuple(wanted) == data.channels else data.select(wanted)
-    if hasattr(data, "columns"):
-        return _from_table(data, wanted, asked)
-    if isinstance(data, list | tuple) and any(_has_names(item) for item in data):
-        return _joined([_recordings(item, wanted, asked) for item in data])
-    tables, sources = tables_of(data)
-    names = wanted or default_names(tables[0].shape[1])
-    if asked == type(asked)():
-        return Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
-    from pellucid.series.gathering import gather
-    from pellucid.series.tables import Table
-
-    own = tuple(names)
-    parts = [
-        Table(file=source, names=own, numeric=own, values=table, rows=range(1, len(table) + 1), blank="nan")
-        for table, source in zip(tables, sources, strict=True)
-    ]
-    return gather(parts, [name for name in names if name not in asked.drop and name not in (asked.by,)], asked)
-
-
-def _has_names(item: Any) -> bool:
-    return isinstance(item, str | Path | Recordings) or hasattr(item, "columns")
-
-
-def _joined(parts: Sequence[Recordings]) -> Recordings:
-    for i, part in enumerate(parts):
-        if part.channels != parts[0].channels:
-            raise InputError(
-                "All recordings must have the same channels",
-                got=(f"{', '.join(part.channels)} at place {i} of the list after {', '.join(parts[0].channels)}"),
-                cure=f"choose the common ones with {Parameter('channels')}",
-            )
-    places = ["" if len(parts) == 1 else f" (at place {i} of the list)" for i in range(len(parts))]
-    return Recordings(
-        values=tuple(table for part in parts for table in part.values),
-        channels=parts[0].channels,
-        sources=tuple(f"{source}{place}" for part, place in zip(parts, places, strict=True) for source in part.sources),
-        ignored=tuple(dict.fromkeys(pair for part in parts for pair in part.ignored)),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        origins=tuple(
-            origin._replace(file=f"{origin.file}{place}")
-            for part, place in zip(parts, places, strict=True)
-            for origin in part.origins
-        ),
-    )
-
-
-def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
-    """Tables (T, c) from an array of two or three dimensions, or from a list of arrays."""
-    try:
-        if isinstance(data, np.ndarray | Tensor):
-            parts = list(array_of(data)) if data.ndim == 3 else [array_of(data)]
-        elif isinstance(data, Iterable) and any(isinstance(part, np.ndarray | Tensor) for part in data):
-            parts = [array_of(part) for part in data]
-        elif isinstance(data, Iterable):
-            whole = array_of(list(data))
-            parts = list(whole) if whole.ndim == 3 else [whole] if whole.size else []
-        else:
-            parts = []
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            "`data` must be tables of numbers, (time, channels)", got=f"one that is not: {error}", parameter="data"
-        ) from None
-    for i, table in enumerate(parts):
-        if table.ndim != 2 or table.dtype.kind not in "fiu":
-            raise InputError(
-                "A recording must be a table of numbers (time, channels)",
-                got=f"{table.dtype} of shape {table.shape} as recording {i}",
-                cure="give a single channel the shape (time, 1)",
-            )
-    if not parts:
-        raise InputError(
-            "`data` must be a path, a table, an array (time, channels) or a list of such",
-            got=f"{type(data).__name__}",
-            cure="pass one of these",
-            parameter="data",
-        )
-    return parts, ["the array"] if len(parts) == 1 else [f"recording {i}" for i in range(len(parts))]
-
-
-def array_of(values: Any) -> np.ndarray:
-    """As an array of NumPy's; what a masked array hides is missing."""
-    if isinstance(values, Tensor):
-        return values.detach().cpu().numpy()
-    if isinstance(values, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
-    return np.asarray(values)
-
-
-def _from_table(data: Any, channels: Sequence[str] | None, asked: Treatment) -> Recordings:
-    """From a table with named columns: pandas', polars', pyarrow's."""
-    from pellucid.series.gathering import gather
-    from pellucid.series.tables import from_arrow, from_frame
-
-    arrow = hasattr(data, "column_names") and hasattr(data, "schema")
-    names = [str(name) for name in (data.column_names if arrow else data.columns)]
-    if names == [str(i) for i in range(len(names))]:  # numbered by default: no names at all
-        names = default_names(len(names))
-    refuse_twice(names if channels is None else [n for n in names if n in channels], "the table")
-    table = from_arrow(data, "the table", first_row=1, names=names) if arrow else from_frame(data, names)
-    return gather([table], channels, asked)
 
 
 def names_of(channels: str | Iterable[Any]) -> list[str]:

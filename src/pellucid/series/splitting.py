@@ -90,13 +90,13 @@ def _last(source: Recordings, length: int, whole: bool) -> tuple[Recordings, Rec
         # Counted from the end of each piece, so that the last rows are used.
         sizes = {i: len(source.values[i]) for i in members}
         starts = [(i, row) for i, size in sizes.items() for row in range(size % length, size, length)]
-        remaining, last = hold_out(len(starts), SHARE, seed=None)
+        remaining, held = hold_out(len(starts), SHARE, seed=None)
         if not len(remaining):  # too short to be divided: it is learned from
             rest += [(i, 0, size) for i, size in sizes.items() if size >= length]
             continue
-        first, row = starts[last[0]]
+        divided, row = starts[held[0]]
         for i, total in sizes.items():
-            cut = total if i < first else row if i == first else 0
+            cut = total if i < divided else row if i == divided else 0
             if cut >= length:
                 rest.append((i, 0, cut))
             if total - cut >= length:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
 from pellucid.series._arrow import floats
@@ -178,3 +179,45 @@ def from_frame(data: Any, names: Sequence[str]) -> Table:
         rows=range(1, count + 1),
         named=list(names) != [f"channel {i + 1}" for i in range(len(names))],
     )
+
+
+def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
+    """Tables (T, c) from an array of two or three dimensions, or from a list of arrays."""
+    try:
+        if isinstance(data, np.ndarray | Tensor):
+            parts = list(array_of(data)) if data.ndim == 3 else [array_of(data)]
+        elif isinstance(data, Iterable) and any(isinstance(part, np.ndarray | Tensor) for part in data):
+            parts = [array_of(part) for part in data]
+        elif isinstance(data, Iterable):
+            whole = array_of(list(data))
+            parts = list(whole) if whole.ndim == 3 else [whole] if whole.size else []
+        else:
+            parts = []
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            "`data` must be tables of numbers, (time, channels)", got=f"one that is not: {error}", parameter="data"
+        ) from None
+    for i, table in enumerate(parts):
+        if table.ndim != 2 or table.dtype.kind not in "fiu":
+            raise InputError(
+                "A recording must be a table of numbers (time, channels)",
+                got=f"{table.dtype} of shape {table.shape} as recording {i}",
+                cure="give a single channel the shape (time, 1)",
+            )
+    if not parts:
+        raise InputError(
+            "`data` must be a path, a table, an array (time, channels) or a list of such",
+            got=f"{type(data).__name__}",
+            cure="pass one of these",
+            parameter="data",
+        )
+    return parts, ["the array"] if len(parts) == 1 else [f"recording {i}" for i in range(len(parts))]
+
+
+def array_of(values: Any) -> np.ndarray:
+    """As an array of NumPy's; what a masked array hides is missing."""
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
+    return np.asarray(values)

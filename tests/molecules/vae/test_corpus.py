@@ -28,7 +28,7 @@ def test_what_cannot_be_used_is_told_and_the_rest_goes_on():
     assert corpus.reasons == {
         "not a valid SMILES": 1, "several parts that are not bonded to each other": 1, "no SMILES": 1, "an isotope": 1
     }  # fmt: skip
-    assert "4 rows left out: 1 not a valid SMILES" in str(corpus)
+    assert "4 rejected rows: 1 not a valid SMILES" in str(corpus)
     assert corpus.arrays["rows"].tolist() == [*range(1, 11), *range(13, 43)]
 
 

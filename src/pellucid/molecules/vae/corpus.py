@@ -72,9 +72,9 @@ class Corpus:
     counts: tuple[int, ...]
     """How often each occurs."""
     rejected: tuple[Rejection, ...]
-    """What was left out; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
+    """Rejected rows; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
     reasons: Mapping[str, int]
-    """How many rows were left out, by reason."""
+    """How many rows were rejected, by reason."""
     built_from: str = ""
     """A key of everything that a corpus on disk depends on."""
 
@@ -89,7 +89,7 @@ class Corpus:
         text = f"{counted(len(self), 'molecule')}, {counted(len(self.labels), 'label')}"
         if total := sum(self.reasons.values()):
             listed = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
-            text += f"; {counted(total, 'row')} left out: {listed}"
+            text += f"; {counted(total, 'rejected row')}: {listed}"
         return text
 
     @classmethod
@@ -116,7 +116,7 @@ class Corpus:
     ) -> Corpus:
         """Junction trees of as many molecules as there are, made on all cores and written to disk as they come.
 
-        What is not a molecule that can be rebuilt from its tree is left out, with the reason, and counted.
+        Rows that are not a molecule that can be rebuilt from its tree are rejected, with the reason, and counted.
 
         Parameters
         ----------

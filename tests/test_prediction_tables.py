@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import NearestNeighbors
 
 from pellucid import InputError
-from pellucid.predictions import read_predictions
+from pellucid.prediction_tables import read_predictions
 
 
 def write(path, columns):
@@ -38,17 +38,17 @@ def test_every_column_is_a_feature_or_left_out_with_a_reason(tmp_path):
     assert given.features == ("age", "rare", "(colour = blue)", "(colour = green)", "(smoker = yes)")
     assert given.categories == ((2, 4), (4, 5))
     assert dict(given.notes) == {"colour": "blue or green against red", "smoker": "yes against no"}
-    assert dict(given.left_out) == {
+    assert dict(given.ignored) == {
         "patient_id": "an identifier",
         "visit": "dates; write them as numbers, such as days, to use them",
         "comment": "a name: 40 different texts in 40 rows",
         "lab": "'<0.1' in row 41 is not a number; correct it, or leave the cell blank",
         "seldom": "blank in 26 of 40 rows; ask for it with `features=`",
     }
-    assert len(given.columns) + len(given.left_out) + 1 == len(mixed())
+    assert len(given.columns) + len(given.ignored) + 1 == len(mixed())
     summary = given.summary()
     assert "features: age, rare, colour, smoker\n  they must be what the model read" in summary
-    assert "columns left out:\n  patient_id: an identifier\n" in summary
+    assert "ignored columns:\n  patient_id: an identifier\n" in summary
 
 
 def test_what_is_asked_for_is_read(tmp_path):
@@ -56,7 +56,7 @@ def test_what_is_asked_for_is_read(tmp_path):
     given = read_predictions(path, features=["seldom", "comment", "colour"])
     assert given.columns == ("seldom", "comment", "colour")
     assert given.named
-    assert not given.left_out
+    assert not given.ignored
     assert dict(given.notes)["seldom"] == "26 blank cells filled with the median, 382.5"
     assert "40 levels, the 33 rarest are 'other'" in dict(given.notes)["comment"]
     for name, message in {"visit": "a date; write it as a number", "lab": "Got '<0.1' in row 41: mend it"}.items():
@@ -110,7 +110,7 @@ def test_blanks_are_filled_or_their_rows_dropped(tmp_path):
     assert dict(filled.notes)["dose"] == "2 blank cells filled with the median, 20.5"
     assert filled.features[-1] == "(colour = blank)"
     dropped = read_predictions(path, features=["dose", "colour"], blanks="drop")
-    assert dropped.skipped == ((5, "'dose' is blank"), (6, "'dose' is blank"), (12, "'colour' is blank"))
+    assert dropped.rejected == ((5, "'dose' is blank"), (6, "'dose' is blank"), (12, "'colour' is blank"))
     assert "(colour = blank)" not in dropped.features
     with pytest.raises(InputError, match="`blanks` must be 'fill' or 'drop'. Got 'mean'"):
         read_predictions(path, blanks="mean")
@@ -130,7 +130,7 @@ def test_the_outcome_of_a_study_is_no_feature(tmp_path):
     path = write(tmp_path / "a.csv", survival())
     given = read_predictions(path, prediction=["risk"])
     assert given.features == ("age", "size")
-    assert dict(given.left_out) == {
+    assert dict(given.ignored) == {
         "time": "by its name an outcome, with 'cens': keep it with `features=` if the model read it",
         "cens": "by its name an outcome, with 'time': keep it with `features=` if the model read it",
     }
@@ -146,7 +146,7 @@ def test_a_column_that_explains_the_truth_too_well_is_no_feature(tmp_path):
     recognized = read_predictions(write(tmp_path / "b.csv", columns | {"y_true": truth}))
     for given in (named, recognized):
         assert given.features == ("age", "size")
-        assert "closer to" in dict(given.left_out)["m3"]
+        assert "closer to" in dict(given.ignored)["m3"]
         assert not given.alike
     kept = read_predictions(tmp_path / "b.csv", features=["age", "m3"])
     assert kept.features == ("age", "m3")
@@ -176,4 +176,4 @@ def test_what_a_prediction_is_named_after_is_measured(tmp_path, name):
     columns = {"weight": [3, 1, 2, 5], "mpg": [9, 2, 4, 4], name: [8, 3, 3, 5]}
     given = read_predictions(write(tmp_path / "a.csv", columns))
     assert given.features == ("weight",)
-    assert dict(given.left_out)["mpg"].startswith("looks like measured values")
+    assert dict(given.ignored)["mpg"].startswith("looks like measured values")

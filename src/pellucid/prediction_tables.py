@@ -1,0 +1,190 @@
+"""Tables of predictions as users have them: which columns are predictions, features, or neither, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from pellucid import _roles
+from pellucid.columns import Column, read_column, read_numbers, reject_blanks
+from pellucid.errors import InputError, Parameter
+from pellucid.outcomes import OUTCOME, alike, revealing
+from pellucid.predictions import Predictions, StructureFeatures
+from pellucid.tables import Table, read_table, require_column, value_of
+
+# Fewer rows have no neighborhoods to speak of.
+_FEWEST = 3
+
+
+def read_predictions(
+    path: str | Path | Table,
+    *,
+    prediction: Sequence[str] = (),
+    features: Sequence[str] = (),
+    truth: str | None = None,
+    groups: str | None = None,
+    smiles: str | None = None,
+    blanks: Literal["fill", "drop"] = "fill",
+    structures: Callable[[], StructureFeatures] | None = None,
+) -> Predictions:
+    """Predictions and features from a text file with a line of names; see `pellucid.tables.read_table`.
+
+    Columns of texts that repeat are categories, see `pellucid.columns.read_column`. Rows without a prediction or a
+    group are rejected, and listed.
+
+    Parameters
+    ----------
+    path : str, Path or Table
+        The file, or what `pellucid.tables.read_table` made of it.
+    prediction : sequence of str
+        The columns of predictions; by default those whose name says so.
+    features : sequence of str
+        The columns that witnesses read: those that the model read. By default all others that hold numbers or
+        categories, without names, numberings, dates, constants, columns that are mostly blank, what looks like
+        measured values, and what gives itself away as an outcome, see `pellucid.outcomes`.
+    truth : str, optional
+        A column of measured values: no feature; the error of the predictions is reported.
+    groups : str, optional
+        A column that says which rows are a neighborhood.
+    smiles : str, optional
+        A column of molecules whose fingerprints are the features; used by default where there is one and there are no
+        other features.
+    blanks : {"fill", "drop"}
+        Among the features: "fill" puts the median of the column, and makes blanks of a category a level of their own;
+        "drop" rejects these rows.
+    structures : callable, optional
+        Gives the features of molecules, as `pellucid.registry.structure_features` does; called where there are some.
+    """
+    if blanks not in ("fill", "drop"):
+        raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
+    table = read_table(path)
+    source = table.source
+    for option, asked_for in {
+        "prediction": prediction,
+        "features": features,
+        "truth": [truth] if truth is not None else [],
+        "groups": [groups] if groups is not None else [],
+        "smiles": [smiles] if smiles is not None else [],
+    }.items():
+        for name in asked_for:
+            require_column(name, table.header, source, f"{Parameter(option):=}")
+    outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
+    others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
+    asked = list(dict.fromkeys(features))
+    chosen, ignored = _roles.choose_features(table, others, asked, smiles, outputs)
+    clash = set(chosen) & {*outputs, truth, groups}
+    if clash:
+        raise InputError("A column must be one thing", got=f"{sorted(map(str, clash))[0]!r} twice", cure="name it once")
+    if not chosen and smiles is None:
+        smiles = _roles.find_smiles(source, ignored)
+        ignored = [(name, why) for name, why in ignored if name != smiles]
+    rejected: dict[int, str] = {}
+    f = read_numbers(table, outputs, source, rejected)
+    known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
+    if known is not None and np.isnan(known).all():
+        raise InputError(
+            f"{Parameter('truth'):=} must hold measured values",
+            got=f"{truth!r}, which is blank",
+            cure="choose another column",
+            parameter="truth",
+        )
+    labels = None if groups is None else [cell.strip() for cell in table.column(groups)]
+    for i, label in enumerate(labels or []):
+        if not label:
+            rejected.setdefault(i, f"{groups!r} is blank")
+    reader = None if smiles is None else _reader(structures, smiles, source)
+    molecules: list[str] = []
+    if reader is not None and smiles is not None:
+        molecules, reasons = reader.canonical(table.column(smiles))
+        rejected |= {i: why for i, why in reasons.items() if i not in rejected}
+    if blanks == "drop":
+        reject_blanks(table, chosen, rejected)
+    kept = [i for i in range(len(table.rows)) if i not in rejected]
+    if len(kept) < _FEWEST:
+        raise InputError(
+            f"{source} must have at least {_FEWEST} complete rows",
+            got=f"{len(kept)} of {len(table.rows)}"
+            + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(rejected.items())[:1]),
+            cure=f"leave out columns with blanks by naming the others with {Parameter('features'):=}"
+            if rejected
+            else "add some",
+        )
+    rows = tuple(table.numbers[i] for i in kept)
+    columns: list[Column] = []
+    outcome = False  # whether it is clear which column was to be predicted
+    if smiles is None:
+        cells = {name: table.column(name) for name in chosen}
+        columns = [read_column(name, [c[i] for i in kept], rows, table.comma, source) for name, c in cells.items()]
+        if not asked:
+            measured = _measured(table, truth, ignored, kept)
+            outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in ignored)
+            columns, outcomes = _without_outcomes(columns, f[kept], measured)
+            ignored += outcomes
+            if not columns:
+                _roles.find_smiles(source, ignored)
+    names = tuple(feature for column in columns for feature in column.features)
+    x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
+    texts = None if reader is None else tuple(molecules[i] for i in kept)
+    return Predictions(
+        source=source,
+        outputs=tuple(outputs),
+        f=f[kept],
+        features=names if reader is None else reader.names,
+        x=x if reader is None or texts is None else reader.values(texts),
+        rows=rows,
+        truth=None if known is None else known[kept],
+        truth_name=truth,
+        groups=None if labels is None else tuple(labels[i] for i in kept),
+        smiles=texts,
+        structures=reader,
+        named=bool(asked),
+        notes=tuple((column.name, column.note) for column in columns if column.note),
+        categories=_ranges(columns),
+        alike=() if asked or outcome else tuple(alike(columns, f[kept]).items()),
+        ignored=tuple(ignored),
+        rejected=tuple((table.numbers[i], why) for i, why in sorted(rejected.items())),
+    )
+
+
+def _reader(structures: Callable[[], StructureFeatures] | None, smiles: str, source: str) -> StructureFeatures:
+    if structures is None:
+        raise InputError(
+            f"{Parameter('structures')} must say what is read of molecules",
+            got=f"none for column {smiles!r} of {source}",
+            cure="pass `pellucid.registry.structure_features`",
+            parameter="structures",
+        )
+    return structures()
+
+
+def _measured(
+    table: Table, truth: str | None, ignored: Sequence[tuple[str, str]], kept: Sequence[int]
+) -> tuple[str, np.ndarray] | None:
+    """A column of measured values, named or not, to hold the others against."""
+    names = [truth] if truth is not None else [name for name, why in ignored if why == _roles.measured_reason()]
+    for name in names:
+        values = [value_of(cell, table.comma) for cell in table.column(name)]
+        if None not in values:
+            return name, np.array(values, dtype=np.float64)[list(kept)]
+    return None
+
+
+def _without_outcomes(
+    columns: list[Column], f: np.ndarray, measured: tuple[str, np.ndarray] | None
+) -> tuple[list[Column], list[tuple[str, str]]]:
+    """The columns that a model may have read, and the others with the reason."""
+    if measured is None:
+        return columns, []
+    name, truth = measured
+    reasons = revealing(columns, f, truth, name)
+    return [column for column in columns if column.name not in reasons], list(reasons.items())
+
+
+def _ranges(columns: Sequence[Column]) -> tuple[tuple[int, int], ...]:
+    """Where the levels of each category begin and end."""
+    ends = np.cumsum([len(column.features) for column in columns]).tolist()
+    pairs = zip(columns, ends, strict=True)
+    return tuple((end - len(column.features), end) for column, end in pairs if column.levels)
