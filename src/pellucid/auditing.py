@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
@@ -269,7 +270,7 @@ def audit(
     """
     features = list(x.columns) if features is None and hasattr(x, "columns") else features
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
-    x, f = _checks.points(x, f, hoods)
+    x, f = check_points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(

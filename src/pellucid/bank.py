@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid import _checks
+from pellucid._point_checks import check_neighborhoods, check_points
 from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
 from pellucid.games import Game, SymmetricGame
@@ -93,10 +94,10 @@ class Bank(nn.Module):
                 cure="call that game on whole neighborhoods instead",
                 parameter="game",
             )
-        _checks.neighborhoods(hoods)
+        check_neighborhoods(hoods)
         _checks.one_process("Bank", _STALE)
         self.game, self.hoods = game, hoods
-        features, _ = _checks.points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
+        features, _ = check_points(x, torch.zeros(hoods.n_points, 1, device=hoods.device), hoods)
         self.refit_every = hoods.n_points if refit_every is None else _checks.whole(refit_every, 0, "refit_every")
         self.register_buffer("x", features, persistent=False)
         self.register_buffer("predictions", None)
@@ -108,7 +109,7 @@ class Bank(nn.Module):
     def update(self, f: Tensor, index: Tensor | list[int] | None = None) -> None:
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
         if index is None:
-            self.predictions = _checks.points(self.x, f, self.hoods)[1].detach().clone()
+            self.predictions = check_points(self.x, f, self.hoods)[1].detach().clone()
         elif self.predictions is None:
             raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
         else:

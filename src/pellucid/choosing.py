@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.base import WitnessFamily
@@ -130,7 +131,7 @@ def choose(
     >>> choice.best.neighbors, choice.best.ridge > 0
     (60, True)
     """
-    x, f = _checks.points(x, f, hoods)
+    x, f = check_points(x, f, hoods)
     f = f.detach()
     sizes = hoods.sizes
     counts = _counts(neighbors, sizes)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.errors import ConvergenceError, InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
@@ -79,7 +80,7 @@ def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, 
 
 
 def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
-    x, y = _checks.points(x, y, hoods, name="y")
+    x, y = check_points(x, y, hoods, name="y")
     return y.detach().cpu().double().numpy(), x.detach().cpu().double().numpy()
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
@@ -130,7 +131,7 @@ class SymmetricGame(Game):
             raise InputError("The consensus form holds for squared_error only", cure='use form="direct" or "auto"')
 
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         if self.form == "direct" or self.deviation is not squared_error:
             deviations = witnesses.deviations(self.deviation, f)
@@ -166,7 +167,7 @@ class AsymmetricGame(Game):
         return "centers"
 
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         distances = measure(self.deviation, f.index_select(0, hoods.centers), witnesses.at_centers())
         return _outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
@@ -223,7 +224,7 @@ class UniformGame(nn.Module, Game):
     def forward(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         """Play one round with all neighborhoods, or with a minibatch of them: `hoods.select(index)`."""
         _checks.one_process("UniformGame", _DRIFT)
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         index = self._multiplier_index(hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
         deviations = witnesses.deviations(self.deviation, f)

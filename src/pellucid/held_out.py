@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.errors import InputError, quietly
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.base import WitnessFamily
@@ -82,7 +83,7 @@ def held_out(
 
     The parameters are those of `pellucid.calibrate`.
     """
-    x, f = _checks.points(x, f, hoods)
+    x, f = check_points(x, f, hoods)
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_neighborhoods, check_points
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses
@@ -60,7 +61,7 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
     hoods : BaseNeighborhoods
         The neighborhoods, whose members the predictions are of.
     """
-    _checks.neighborhoods(hoods)
+    check_neighborhoods(hoods)
     y, g = _checks.tensor(reference, "reference"), _checks.table(prediction, "prediction")
     y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or len(y) != hoods.n_points or len(g) != len(hoods.members) or y.shape[1] != g.shape[1]:
@@ -96,7 +97,7 @@ def deviation_rmse(f: Any, witnesses: Witnesses) -> float:
 
     sqrt( 1/(n K) sum_i |f_c(i) - g_i(x_c(i))|^2 ).
     """
-    values = _checks.points(witnesses.x, f, witnesses.hoods)[1].detach().double()
+    values = check_points(witnesses.x, f, witnesses.hoods)[1].detach().double()
     if values.shape[1] != witnesses.f.shape[1]:
         raise InputError(
             f"`f` must have the {witnesses.f.shape[1]} outputs of the witnesses",

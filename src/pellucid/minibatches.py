@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from pellucid import _checks
+from pellucid._point_checks import check_neighborhoods
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 
@@ -83,7 +84,7 @@ def sample_minibatch(
     >>> f[: len(batch.centers)].shape  # its values at the points 30, 31, 32 and 70
     torch.Size([4, 1])
     """
-    _checks.neighborhoods(hoods)
+    check_neighborhoods(hoods)
     if not 0 < _checks.at_least(share, 0, "share", "sample_minibatch") <= 1:
         raise InputError(
             "`share` of sample_minibatch must be above 0 and at most 1", got=f"{share!r}", parameter="share"
@@ -140,7 +141,7 @@ def overlap_order(hoods: BaseNeighborhoods, *, generator: torch.Generator | None
     >>> sorted(order[:2].tolist())  # the first two share their members
     [1, 3]
     """
-    _checks.neighborhoods(hoods)
+    check_neighborhoods(hoods)
     order = torch.rand(hoods.n_points, generator=generator, dtype=torch.float64).to(hoods.device)
     first = torch.full((len(hoods),), 2.0, dtype=torch.float64, device=hoods.device)
     return torch.argsort(first.scatter_reduce(0, hoods.rows, order[hoods.members], "amin"), stable=True)
@@ -173,7 +174,7 @@ class OverlapSampler(Sampler[int]):
     """
 
     def __init__(self, hoods: BaseNeighborhoods, *, seed: int = 0) -> None:
-        _checks.neighborhoods(hoods)
+        check_neighborhoods(hoods)
         self.hoods, self.seed, self.epoch = hoods, _checks.whole(seed, 0, "seed"), 0
 
     def set_epoch(self, epoch: int) -> None:

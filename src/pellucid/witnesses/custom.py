@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
@@ -27,7 +28,7 @@ def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnes
     scikit-learn takes, and returns a function that predicts (L, K) or, for one output, (L,) at new features
     (L, P). Whatever has a `__str__` of its own prints as that.
     """
-    x, f = _checks.points(x, f, hoods)
+    x, f = check_points(x, f, hoods)
     features, values = _array(x), _array(f)
     functions = []
     for members in hoods.members.cpu().split(hoods.sizes.tolist()):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 
@@ -55,7 +56,7 @@ def leave_one_out(
     >>> [round(value, 6) for value in values.flatten().tolist()]
     [-3.0, 3.0, 3.0]
     """
-    x, f = _checks.points(x, f, hoods)
+    x, f = check_points(x, f, hoods)
     if not len(ridges):
         raise InputError(
             "`ridges` must hold at least one ridge", got="none", cure="0 is least squares", parameter="ridges"

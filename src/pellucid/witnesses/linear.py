@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid._threads import run_chunks
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError, warn_once
@@ -57,7 +58,7 @@ class LinearFamily(WitnessFamily):
         _checks.at_least(self.ridge, 0, "ridge", "LinearFamily")
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         if not self.ridge:
             _warn_of_small(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
@@ -81,7 +82,7 @@ class ConstantFamily(WitnessFamily):
     """g(x) = theta_0: the mean of the predictions. Features are not read."""
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         values = f.detach().double()
         reference = values.mean(0)  # running sums of small numbers are more exact
         means = hoods.sum(values - reference) / hoods.sizes[:, None] + reference

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
@@ -94,7 +95,7 @@ class TreeFamily(WitnessFamily):
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> TreeWitnesses:
         from pellucid.witnesses._tree_kernel import grow
 
-        x, f = _checks.points(x, f, hoods)
+        x, f = check_points(x, f, hoods)
         sizes, inverse = np.unique(hoods.sizes.cpu().numpy(), return_inverse=True)
         # No tree on m members is deeper than m - 1, which also keeps huge depths within 64 bits.
         depths = np.array([min(self.depth_for(int(m)), int(m)) for m in sizes], dtype=np.int64)[inverse]
