@@ -17,7 +17,7 @@ from paper.runs import ROOT, provenance, write_report, write_section
 
 from pellucid.runs import mean_of
 from pellucid.series import Forecaster, load_bearing
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 
 NAMES = ("2004.02.12.10.32.39", "2004.02.13.03.02.39", "2004.02.15.21.42.39", "2004.02.18.16.22.39")
 SMALL: dict[str, Any] = {"width": 32, "epochs": 5, "batch_size": 32, "learning_rate": 0.01}

@@ -14,7 +14,7 @@ from pellucid.series import Condition, Forecaster, assess, recordings, simulate_
 from pellucid.series.alarms import Limits, lasting, standing
 from pellucid.series.condition_text import ranked, verdicts
 from pellucid.series.indicators import INDICATORS, Moments, measure
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 from pellucid.series.stream import Tally, hours_of, sources_of
 
 SMALL = {

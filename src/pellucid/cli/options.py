@@ -117,9 +117,8 @@ def _parameter(option: Option, text: str, default: Any, shown: str | None = None
         kind, metavar = (kind if default is not None else kind | None), words.metavar or _metavar(option)
     else:
         kind, metavar = (bool if default is not None else bool | None), None
-    limits = {} if words.minimum is None else {"min": words.minimum}
     show = shown or words.default or default is not None
-    declaration = typer.Option(*names, help=text, metavar=metavar, show_default=show, **limits)  # type: ignore[call-overload]
+    declaration = typer.Option(*names, help=text, metavar=metavar, show_default=show, min=words.minimum)
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration], default=default
     )

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from pellucid.series import linear_law
+from pellucid.series.data import Recordings
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.linear_law import LinearLaw, Moments
-from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
 from pellucid.summaries import BaselineSummary
 

@@ -10,8 +10,8 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.series.clocks import clocks_of
 from pellucid.series.cutting import Cutter, Fill, Gaps
+from pellucid.series.data import Origin, Recordings, columns_of
 from pellucid.series.long_tables import Key, counted_units, pivoted, unit_column, units
-from pellucid.series.recordings import Origin, Recordings, columns_of
 from pellucid.series.stamps import times_of
 from pellucid.series.tables import Table
 

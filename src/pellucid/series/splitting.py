@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 from pellucid.splitting import Parts, hold_out
 
 Kind = Literal["random", "time"]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 from pellucid.series.sources import recordings
 
 Read: TypeAlias = Callable[[Path], Recordings]
