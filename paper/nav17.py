@@ -154,7 +154,7 @@ def table(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> str:
     """Test scores of all seeds, and the change against DEEP with the same seed."""
     measures = {
         "accuracy": "RMSE(f, y)",
-        "explained_left_out": "held-out variance explained",
+        "held_out_variance_explained": "held-out variance explained",
         "local_auc": "AUC_B",
         "global_auc": "AUC_D",
         "variation": "TV",
