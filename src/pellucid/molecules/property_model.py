@@ -287,8 +287,12 @@ class PropertyModel(Model[FittedProperties]):
 
         Parameters
         ----------
+        around : MoleculeNeighborhoods
+            The neighborhoods.
         delta : int, optional
             Another size of trees than the one that was trained for.
+        progress : bool
+            Whether to show a progress bar.
         """
         points = featurized(around.points, self._morgan, progress)
         f = self._values(points)
@@ -300,6 +304,8 @@ class PropertyModel(Model[FittedProperties]):
 
         Parameters
         ----------
+        smiles : str
+            The molecule.
         delta : int, optional
             Another size of tree than the one that was trained for; there is no bound for it.
         level : float
@@ -353,6 +359,8 @@ class PropertyModel(Model[FittedProperties]):
             As in `fit`.
         delta : int, optional
             Another size of trees than the one that was trained for.
+        progress : bool
+            Whether to show a progress bar.
         """
         molecules = molecules_of(smiles, y, self.targets_, "raise")
         require_targets(molecules, self.targets_)
