@@ -191,7 +191,7 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
     Parameters
     ----------
     tables : sequence of Table
-        As they were read.
+        One for each recording.
     wanted : sequence of str, optional
         The channels; None decides. Columns of text are refused only then.
     among : sequence of str, optional

@@ -131,7 +131,7 @@ class Corpus:
         jobs : int, optional
             Processes; by default one per core.
         progress : bool
-            Whether to show a progress bar.
+            Show a progress bar.
         """
         _checks.whole(largest, 1, "largest", LIMIT)
         limit = None if limit is None else _checks.whole(limit, 1, "limit")

@@ -39,8 +39,8 @@ def read(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]
 
     Parameters
     ----------
-    smiles : object
-        What was given.
+    smiles : str, iterable of str or Corpus
+        The molecules.
     vocabulary : Vocabulary
         The labels that are known.
     on_error : {"raise", "skip"}
