@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.numbers import fixed, percent
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 from pellucid.witnesses.text import presence, tree_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def trust(explanation: MoleculeExplanation, which: Sequence[int] | None = None) 
     which = range(len(explanation.targets)) if which is None else which
     bounded = [] if explanation.bound is None else [k for k in which if np.isfinite(explanation.bound[k])]
     if explanation.bound is None or not bounded:
-        return unknown(explanation.level, explanation.calibrated)
+        return no_bound_reason(explanation.level, explanation.calibrated)
     others = [explanation.targets[k] for k in which if k not in bounded]
     return (
         f"with {percent(explanation.level)} confidence the tree is within "

@@ -17,7 +17,7 @@ from pellucid.numbers import percent
 from pellucid.series.laws import spectral_radius, unstable
 from pellucid.series.overall import RecordingLaw
 from pellucid.series.sentences import NOTHING
-from pellucid.trust import LEVEL, typical, unknown
+from pellucid.trust import LEVEL, median_bounds, no_bound_reason
 from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
@@ -249,8 +249,8 @@ class ForecastExplanation(Explanation):
     def trust(self) -> str:
         """In one sentence how far the laws can be trusted near the forecast."""
         if self.bound is None:
-            return self.why_not or unknown(self.level, self.calibrated)
-        named = list(zip(self.channels, typical(self.bound), strict=True))
+            return self.why_not or no_bound_reason(self.level, self.calibrated)
+        named = list(zip(self.channels, median_bounds(self.bound), strict=True))
         values = ", ".join(f"{name} {value:.3g}" for name, value in named if np.isfinite(value))
         rest = ", ".join(name for name, value in named if not np.isfinite(value))
         return (
