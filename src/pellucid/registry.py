@@ -11,7 +11,7 @@ from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
 
 if TYPE_CHECKING:
-    from pellucid.predictions import StructureFeatures
+    from pellucid.auditing.predictions import StructureFeatures
 
 AnyDomain: TypeAlias = Domain[Any, Any]
 

@@ -102,9 +102,9 @@ def audit(
     if wrong:
         raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
 
-    from pellucid.prediction_tables import read_predictions
+    from pellucid.auditing.reading import read_predictions
+    from pellucid.auditing.tables import audit_predictions
     from pellucid.registry import structure_features
-    from pellucid.table_audit import audit_predictions
     from pellucid.tables import read_table
 
     cells = read_table(table)

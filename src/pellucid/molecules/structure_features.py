@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from rdkit import rdBase
 
+from pellucid.auditing.predictions import StructureFeatures
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MORGAN
 from pellucid.molecules.substructures import find_substructures
 from pellucid.molecules.table import canonical
 from pellucid.neighborhoods import Neighborhoods
-from pellucid.predictions import StructureFeatures
 
 
 @final

@@ -17,7 +17,7 @@ from pellucid.report.page import render, write_page
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from pellucid.auditing import Audit
+    from pellucid.auditing.core import Audit
 
 # Neighborhoods at either end that are shown; of fewer than eight none is called the least or the most trustworthy.
 _SHOWN, _FEW = 5, 8

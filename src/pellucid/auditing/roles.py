@@ -1,4 +1,4 @@
-"""Which column of a table is what: predictions, measured values, features, or none of these, and why."""
+"""The role of each column of a table: predictions, measured values, features, or none of these, and why."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.columns import is_category, is_date, texts_of, varies
+from pellucid.auditing.columns import is_category, is_date, texts_of, varies
+from pellucid.auditing.outcomes import named_outcomes
 from pellucid.errors import InputError, Parameter
-from pellucid.outcomes import named_outcomes
 from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
@@ -28,29 +28,28 @@ def find_predictions(table: Table, source: str) -> list[str]:
     """The columns whose names say that they are predictions; failing that probabilities; failing that scores."""
     names = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
     names = names or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
-    for usual in _SCORES:
-        names = names or [name for name in table.header if plain(name) == usual]
+    for score in _SCORES:
+        names = names or [name for name in table.header if plain(name) == score]
     if not names:
         raise InputError(
             f"{source} must have a column of predictions, named prediction or the like",
             got=f"{', '.join(table.header)}",
-            cure=f"say which one it is with {Parameter('prediction'):=}",
+            cure=f"name it with {Parameter('prediction'):=}",
             parameter="prediction",
         )
     return names
 
 
 def choose_features(
-    table: Table, others: list[str], asked: list[str], smiles: str | None, outputs: list[str]
+    table: Table, others: list[str], requested: list[str], smiles: str | None, outputs: list[str]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The columns that witnesses read, and the others with the reason."""
-    if asked or smiles is not None:
-        return asked, []
+    if requested or smiles is not None:
+        return requested, []
     flaws = {name: _flaw(table, name, others, outputs) for name in others}
     if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
         flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
-    left = {name: _written(table, name) for name in others if not flaws[name]}
-    flaws |= named_outcomes(left)
+    flaws |= named_outcomes({name: _written(table, name) for name in others if not flaws[name]})
     return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
 
 
@@ -76,7 +75,7 @@ def _written(table: Table, name: str) -> list[str]:
 
 
 def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
-    """Why a column is no feature, unless it is asked for."""
+    """Why a column is no feature, unless a user names it."""
     # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
     targets = {output.partition(": ")[2] for output in outputs} - {""}
     if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
@@ -88,7 +87,7 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     if not written:
         return "blank"
     if _PROBABILITIES.fullmatch(plain(name)):
-        return f"looks like a prediction; ask for it with {Parameter('prediction'):=} or {Parameter('features'):=}"
+        return f"looks like a prediction; name it with {Parameter('prediction'):=} or {Parameter('features'):=}"
     if plain(name) in ID_NAMES or plain(name).endswith("_id"):
         return "an identifier"
     if texts:
@@ -104,7 +103,7 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     if name in targets or plain(name) in predicted or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
         return measured_reason()
     if 2 * len(written) < len(cells):
-        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; ask for it with {Parameter('features'):=}"
+        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; name it with {Parameter('features'):=}"
     return ""
 
 
@@ -129,9 +128,7 @@ def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
 
 def measured_reason() -> str:
     """Why a column that looks like measured values is ignored."""
-    return (
-        f"looks like measured values; say so with {Parameter('truth'):=}, or ask for it with {Parameter('features'):=}"
-    )
+    return f"looks like measured values; name it with {Parameter('truth'):=}, or with {Parameter('features'):=}"
 
 
 def _molecules_reason() -> str:
