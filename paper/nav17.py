@@ -72,9 +72,10 @@ def figure(run: Path) -> Figure:
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Test scores of several models as `pellucid demo` shows them."""
-    from pellucid.cli.output import aligned, measure_rows
+    from pellucid.cli.output import measure_rows
     from pellucid.molecules.measures import measures
     from pellucid.summaries import ModelSummary
+    from pellucid.text_tables import aligned
 
     models = {name: ModelSummary(scores=scores) for name, scores in results.items()}
     return aligned([f"on {next(iter(results.values()))['neighborhoods']} test molecules", *models],
@@ -123,7 +124,8 @@ def cells(config: dict[str, Any]) -> list[Cell]:
 def run(cell: Cell) -> dict[str, Any]:
     """Train and measure one cell."""
     import torch
-    from pellucid.molecules.run_measures import scores_of
+
+    from pellucid.molecules.measures import scores_of
 
     torch.set_num_threads(1)  # cells run side by side
     train, validation, test = split(cell, cell["seed"])
@@ -152,7 +154,7 @@ def table(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> str:
     """Test scores of all seeds, and the change against DEEP with the same seed."""
     measures = {
         "accuracy": "RMSE(f, y)",
-        "explained_left_out": "held-out variance explained",
+        "held_out_variance_explained": "held-out variance explained",
         "local_auc": "AUC_B",
         "global_auc": "AUC_D",
         "variation": "TV",

@@ -17,7 +17,7 @@ from paper.runs import ROOT, provenance, write_report, write_section
 
 from pellucid.runs import mean_of
 from pellucid.series import Forecaster, load_bearing
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 
 NAMES = ("2004.02.12.10.32.39", "2004.02.13.03.02.39", "2004.02.15.21.42.39", "2004.02.18.16.22.39")
 SMALL: dict[str, Any] = {"width": 32, "epochs": 5, "batch_size": 32, "learning_rate": 0.01}
@@ -41,7 +41,7 @@ def measure(train: Recordings, test: Recordings, **other: Any) -> dict[str, Any]
         }
         for kind in results[name]:
             explained = mean_of(model.held_out(test, forced=kind == "forced").explained())
-            results[name][kind]["explained_left_out"] = explained
+            results[name][kind]["held_out_variance_explained"] = explained
     return results
 
 
@@ -50,8 +50,8 @@ def table(results: Mapping[str, Any]) -> str:
     rows = {
         "relative error, 20 steps": ("generated", "relative_error"),
         "relative error, one step": ("forced", "relative_error"),
-        "held-out variance explained, 20 steps": ("generated", "explained_left_out"),
-        "held-out variance explained, one step": ("forced", "explained_left_out"),
+        "held-out variance explained, 20 steps": ("generated", "held_out_variance_explained"),
+        "held-out variance explained, one step": ("forced", "held_out_variance_explained"),
         "relative deviation, 20 steps": ("generated", "relative_deviation"),
         "relative deviation, one step": ("forced", "relative_deviation"),
         "variation, one step": ("forced", "variation"),

@@ -144,7 +144,7 @@ def test_noise_is_not_explained_by_choosing():
         choice = choose(f, x, hoods, neighbors=candidates_for(200))
         near = prefix(hoods, choice.best.neighbors)
         found = pl.audit(f, x, near, pl.LinearFamily(ridge=choice.best.ridge), judges=choice.others)
-        shares.append(float(found.left_out.explained()[0]))
+        shares.append(float(found.held_out.explained()[0]))
         assert choice.best.explained < 0.03  # nor where it was chosen, beside the best constant
         assert "do not read witnesses" in str(found)
     assert np.mean(shares) < 0.01
@@ -163,8 +163,8 @@ def test_choosing_explains_more_than_least_squares_on_few_members(load):
     near, family = prefix(hoods, choice.best.neighbors), pl.LinearFamily(ridge=choice.best.ridge)
     chosen = pl.audit(f, x, near, family, judges=choice.others)
     plain = pl.audit(f, x, prefix(hoods, 2 * (x.shape[1] + 1)), pl.LinearFamily(), judges=choice.others)
-    assert chosen.left_out.explained()[0] > plain.left_out.explained()[0] + 0.1
-    assert chosen.left_out.explained()[0] > 0.4
+    assert chosen.held_out.explained()[0] > plain.left_out.explained()[0] + 0.1
+    assert chosen.held_out.explained()[0] > 0.4
 
 
 def test_predictions_that_do_not_vary_have_nothing_to_choose_by():

@@ -111,7 +111,7 @@ def test_variance_that_is_explained_at_members_left_out():
     # Witnesses explain noise at the members that they were fitted to, and nothing of it elsewhere.
     report = pl.audit(noise, x, hoods, pl.TreeFamily())
     assert report.explained > 0.7
-    assert report.left_out.explained() < 0
+    assert report.held_out.explained() < 0
     found = held_out(x @ torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64), x, hoods, pl.LinearFamily())
     assert found.explained() == pytest.approx([1.0])
     mean = held_out(noise, x, hoods, pl.ConstantFamily())
@@ -221,8 +221,8 @@ def test_a_saturated_witness_has_no_bound_and_says_why():
     report = pl.audit(f, x, hoods, pl.LinearFamily())
     assert np.isnan(report.bound()).all()
     assert len(report.calibration) == 0
-    assert not report.left_out.telling.any()
-    assert np.isfinite(report.left_out.explained()).all()
+    assert not report.held_out.telling.any()
+    assert np.isfinite(report.held_out.explained()).all()
     assert "use a ridge, fewer features or more members" in str(report[0])
     assert report[0].bound is None
     assert report.why_not().endswith("use a ridge, fewer features or more members")

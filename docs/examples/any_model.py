@@ -48,7 +48,7 @@ linear = pl.LinearFamily(ridge=1.0)
 
 def shares(f, points, family):
     found = pl.audit(f, shown, near.select(points), family, features=names, outputs=["log-odds"])
-    left_out = found.left_out.explained()[0]
+    left_out = found.held_out.explained()[0]
     return found, f"explains {found.explained:.0%} where fitted, {left_out:.0%} held out"
 
 

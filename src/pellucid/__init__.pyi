@@ -32,6 +32,7 @@ from .minibatches import sample_minibatch as sample_minibatch
 from .mirror_prox import MirrorProx as MirrorProx
 from .neighborhoods import Neighborhoods as Neighborhoods
 from .neighborhoods import Windows as Windows
+from .registry import load as load
 from .trust import Calibration as Calibration
 from .trust import calibrate as calibrate
 from .witnesses import BestOf as BestOf

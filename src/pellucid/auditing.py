@@ -62,7 +62,7 @@ class Audit:
     explained: float
     """Share of the predictor's variance inside the neighborhoods that the witnesses account for; NaN if there is none.
     Witnesses were fitted to these very values, so that noise is explained, too, the more of it the fewer members there
-    are: look at `left_out.explained()`, where it is not."""
+    are: look at `held_out.explained()`, where it is not."""
     witnesses: Witnesses = field(repr=False)
     family: WitnessFamily = field(repr=False)
     judges: Tensor | None = field(default=None, repr=False)
@@ -109,7 +109,7 @@ class Audit:
         return np.asarray((self.distances / np.where(spread > 0, spread, 1.0)).mean(1))
 
     @cached_property
-    def left_out(self) -> HeldOut:
+    def held_out(self) -> HeldOut:
         """What witnesses say of members that they were not fitted to."""
         hoods = self.witnesses.hoods
         hoods = hoods if self.judges is None else hoods.select(self.judges)
@@ -120,7 +120,7 @@ class Audit:
 
         Next to nothing is less than 5 % of the variance, or less than a constant explains.
         """
-        share = _mean(torch.from_numpy(self.left_out.explained()))
+        share = _mean(torch.from_numpy(self.held_out.explained()))
         if share is None or share >= LITTLE:
             return ""
         return (
@@ -133,9 +133,9 @@ class Audit:
     def calibration(self) -> Calibration:
         """How far the witnesses can be trusted, learned from these neighborhoods; see `pellucid.calibrate`."""
         if self._alike:  # one neighborhood, however often it is counted, calibrates nothing
-            gaps, deviations, alone, spread, *_ = self.left_out
+            gaps, deviations, alone, spread, *_ = self.held_out
             return Calibration.of(HeldOut(gaps[:0], deviations[:0], alone[:0], spread))
-        return Calibration.of(self.left_out)
+        return Calibration.of(self.held_out)
 
     @cached_property
     def _alike(self) -> bool:
@@ -177,7 +177,7 @@ class Audit:
             "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
             "rmse_at_centers": self.rmse,
             "explained": _known(self.explained),
-            "explained_left_out": _mean(torch.from_numpy(self.left_out.explained())),
+            "held_out_variance_explained": _mean(torch.from_numpy(self.held_out.explained())),
             "auc_local": _mean(self.local_auc),
             "auc_global": _mean(self.global_auc),
             "level": check_level(level),
@@ -216,7 +216,7 @@ class Audit:
         summary = self.to_dict(level)
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
-            ("held-out variance explained", _share(summary["explained_left_out"])),
+            ("held-out variance explained", _share(summary["held_out_variance_explained"])),
             ("variance explained where fitted", _share(summary["explained"])),
             ("neighborhoods", f"{len(self.deviations)}"),
             ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),

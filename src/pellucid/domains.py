@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
 from pellucid.options import NoOptions, option
-from pellucid.splitting import Parts as Parts
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
     from pellucid.explanations import Explanation
+    from pellucid.splitting import Parts
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
     from pellucid.trust import Calibration, HeldOut
 
@@ -198,7 +198,10 @@ class Domain(ABC, Generic[Data, Model]):
     ) -> Model:
         """Train a model of the plan, and calibrate it on the validation data."""
         parts = plan.parts
-        return model.fit(parts.train, validation=parts.validation, folder=folder, resume=resume, progress=progress)
+        trained: Model = model.fit(
+            parts.train, validation=parts.validation, folder=folder, resume=resume, progress=progress
+        )
+        return trained
 
     @abstractmethod
     def validate(self, model: Model, data: Data) -> tuple[float, float]:

@@ -222,6 +222,8 @@ def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bo
 
     Parameters
     ----------
+    level : float
+        The confidence of the bound.
     calibrated : int
         The number of held-out neighborhoods that bounds are learned from.
     enough : bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pellucid.errors import Parameter
-from pellucid.summaries import HELD_OUT, ModelSummary
+from pellucid.summaries import HELD_OUT, BaselineSummary, ModelSummary
 
 # A test of fewer says little; a relative error above this is hardly better than the mean, and one below that clearly.
 _FEW_TESTS = 30
@@ -53,7 +53,7 @@ def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: st
     return sentences
 
 
-def unexplained(models: Mapping[str, ModelSummary], nothing: str, cure: str) -> list[str]:
+def unexplained(models: Mapping[str, ModelSummary | BaselineSummary], nothing: str, cure: str) -> list[str]:
     """A sentence for each model whose witnesses say nothing where they were not fitted.
 
     Parameters

@@ -118,7 +118,9 @@ def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     assert lines[lines.index("") + 1].startswith("held-out variance explained ")
     family = ScaledLinearFamily(step=x.std(0), ridge=best.ridge)
     judged = audit(f, x, prefix(hoods, best.neighbors), family, judges=choice.others)
-    assert content["audit"]["explained_left_out"] == pytest.approx(judged.to_dict()["explained_left_out"])
+    assert content["audit"]["held_out_variance_explained"] == pytest.approx(
+        judged.to_dict()["held_out_variance_explained"]
+    )
 
 
 def test_what_is_asked_for_is_not_chosen(tmp_path):
@@ -144,7 +146,7 @@ def test_a_model_that_laws_do_not_explain_is_said_so_plainly(tmp_path):
     generator = np.random.default_rng(1)
     path = write(tmp_path / "a.csv", {"a": generator.normal(size=90), "prediction": generator.normal(size=90)})
     result = run(path, "-o", tmp_path / "out.html", "-o", tmp_path / "out.json")
-    share = json.loads((tmp_path / "out.json").read_text())["audit"]["explained_left_out"]
+    share = json.loads((tmp_path / "out.json").read_text())["audit"]["held_out_variance_explained"]
     assert share < 0.05
     for text in (result.stdout, (tmp_path / "out.html").read_text()):
         assert f"eld-out variance explained is {100 * share:.1f} %" in text

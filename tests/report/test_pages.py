@@ -388,17 +388,17 @@ def test_an_audit_tells_which_variance_is_honest(audited, tmp_path):
     page = Page(write_audit(audited, tmp_path / "audit.html").read_text(encoding="utf-8"))
     found = audited.to_dict()
     words = page.words.replace("\u00a0", " ")
-    held_out, fitted = (f"{100 * found[key]:.0f} %" for key in ("explained_left_out", "explained"))
+    held_out, fitted = (f"{100 * found[key]:.0f} %" for key in ("held_out_variance_explained", "explained"))
     assert f"Held-out variance explained {held_out} at members not fitted to; {fitted} at those fitted to" in words
     assert f"high even for noise {100 * found['explained']:.1f} %" in words
-    assert f"no better than a constant {100 * found['explained_left_out']:.1f} %" in words
+    assert f"no better than a constant {100 * found['held_out_variance_explained']:.1f} %" in words
 
 
 def test_an_audit_that_explains_nothing_says_so_first(tmp_path):
     generator = torch.Generator().manual_seed(0)
     x, f = torch.rand(80, 3, generator=generator), torch.rand(80, generator=generator)
     noise = pl.audit(f, x, pl.nearest(x, k=8), pl.LinearFamily())
-    share = noise.to_dict()["explained_left_out"]
+    share = noise.to_dict()["held_out_variance_explained"]
     assert share < 0
     page = Page(write_audit(noise, tmp_path / "audit.html").read_text(encoding="utf-8"))
     sentence = (

@@ -14,7 +14,7 @@ from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
 from pellucid.numbers import number
 from pellucid.options import options_of
-from pellucid.summaries import BaselineSummary, ModelSummary, RunSummary
+from pellucid.summaries import ModelSummary, RunSummary
 from pellucid.text_tables import aligned
 
 # Outputs whose bounds are compared.
@@ -51,7 +51,7 @@ def compare(
         )
     domain = domain_named(a.kind)
     require_options(domain, values, _ROLE)
-    models: dict[str, ModelSummary | BaselineSummary]
+    models: dict[str, ModelSummary]
     if data is None:
         _warn_of_other_data(runs.same_test(a, b))
         models = {

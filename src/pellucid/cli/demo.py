@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
-from pellucid.domains import Demonstrable, NoOptions
+from pellucid.domains import Demonstrable
 from pellucid.errors import InputError
+from pellucid.options import NoOptions
 from pellucid.registry import domains
 
 _MARK = ".demo"

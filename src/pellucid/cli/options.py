@@ -11,12 +11,10 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter, written_as
 from pellucid.options import NoOptions, Option, options_of
-from pellucid.registry import domains
+from pellucid.registry import AnyDomain, domains
 
-AnyDomain: TypeAlias = Domain[Any, Any]
 Role: TypeAlias = Callable[[AnyDomain], Sequence[type[NoOptions]]]
 """Which settings of a domain a command uses, such as `lambda domain: (domain.Reading, domain.Predicting)`."""
 Settings = TypeVar("Settings", bound=NoOptions)
@@ -117,9 +115,8 @@ def _parameter(option: Option, text: str, default: Any, shown: str | None = None
         kind, metavar = (kind if default is not None else kind | None), words.metavar or _metavar(option)
     else:
         kind, metavar = (bool if default is not None else bool | None), None
-    limits = {} if words.minimum is None else {"min": words.minimum}
     show = shown or words.default or default is not None
-    declaration = typer.Option(*names, help=text, metavar=metavar, show_default=show, **limits)  # type: ignore[call-overload]
+    declaration = typer.Option(*names, help=text, metavar=metavar, show_default=show, min=words.minimum)
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration], default=default
     )

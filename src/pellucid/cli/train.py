@@ -125,7 +125,7 @@ def _has_checkpoint(out: Path) -> bool:
 
 def _where(summary: RunSummary, out: Path, example: str) -> str:
     """Where everything is, and what to do next."""
-    models = [str(out / name.lower()) for name in reversed(summary.models)]
+    models = [str(out / name.lower()) for name in reversed(list(summary.models))]
     label = "models:" if len(models) > 1 else "model: "
     return (
         f"\nreport:  {out / 'report.html'}\n{label}  {' and '.join(models)}\n"

@@ -55,6 +55,10 @@ class Picture(NamedTuple):
 
         Parameters
         ----------
+        axes : Axes
+            Where it is drawn.
+        x, y : float
+            Its middle, in units of the axes.
         scale : float
             Units of the axes for a unit of the picture.
         points : float

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pellucid.domains import (
     Demonstrable,
@@ -25,6 +25,7 @@ from pellucid.options import NoOptions, option
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
+    from pellucid.molecules.explanation import MoleculeExplanation
     from pellucid.molecules.property_model import PropertyModel
     from pellucid.molecules.table import Molecules
     from pellucid.summaries import Measure, RunSummary
@@ -336,7 +337,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         """A gallery."""
         from pellucid.molecules import report
 
-        report.write_explanations(explanations, path, title=title)
+        report.write_explanations(cast("Mapping[str, MoleculeExplanation]", explanations), path, title=title)
         return 0
 
 

@@ -230,6 +230,8 @@ class MoleculeExplanation(Explanation):
 
         Parameters
         ----------
+        path : str or Path
+            Of the HTML file.
         title : str, optional
             What was explained, for instance the name of a file; by default the molecule.
         """
@@ -286,8 +288,18 @@ def explain(
 
     Parameters
     ----------
+    witnesses : TreeWitnesses
+        The trees of the neighborhoods.
+    around : MoleculeNeighborhoods
+        The neighborhoods.
+    task : Task
+        How outputs become values.
+    morgan : Morgan
+        The fingerprints that the trees read.
     calibration : Calibration, optional
         Where bounds come from, if they are known.
+    level : float
+        The confidence of the bound.
     which : int
         Of the molecules.
     measured : mapping of str to ndarray, optional

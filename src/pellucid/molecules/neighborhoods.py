@@ -155,10 +155,12 @@ class SimilarityRule:
         ----------
         centers : sequence of str
             Canonical SMILES, each different.
-        given, pool : sequence of str
-            Where real members come from: labeled and unlabeled molecules, canonical SMILES.
+        given : sequence of str
+            Labeled molecules among which members are found, canonical SMILES.
         groups : RGroups
             Where analogs come from.
+        pool : sequence of str
+            Unlabeled molecules among which members are found, too.
         jobs : int, optional
             Processes that make analogs; by default one per core.
         progress : bool

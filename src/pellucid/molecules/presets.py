@@ -31,6 +31,10 @@ def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | Non
 
     Parameters
     ----------
+    smiles : sequence of str
+        The molecules of the table.
+    game : str, optional
+        The game that is played, if any.
     analogs : bool, optional
         Whether neighborhoods hold analogs; by default they do where too few molecules have similar ones.
     """

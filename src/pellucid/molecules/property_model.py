@@ -266,8 +266,12 @@ class PropertyModel(MoleculeModel[FittedProperties]):
 
         Parameters
         ----------
+        around : MoleculeNeighborhoods
+            The neighborhoods.
         delta : int, optional
             Another size of trees than the one that was trained for.
+        progress : bool
+            Whether to show a progress bar.
         """
         points = featurized(around.points, self.morgan, progress)
         f = self._values(points)
@@ -279,6 +283,8 @@ class PropertyModel(MoleculeModel[FittedProperties]):
 
         Parameters
         ----------
+        smiles : str
+            The molecule.
         delta : int, optional
             Another size of tree than the one that was trained for; there is no bound for it.
         level : float
@@ -332,6 +338,8 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             As in `fit`.
         delta : int, optional
             Another size of trees than the one that was trained for.
+        progress : bool
+            Whether to show a progress bar.
         """
         molecules = molecules_of(smiles, y, self.targets_, "raise")
         require_targets(molecules, self.targets_)

@@ -128,7 +128,7 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
     sizes = audit.witnesses.hoods.sizes.cpu().numpy()
     relative, outputs = audit.relative(), _outputs(audit)
     quantiles = found["deviation_quantiles"]
-    left_out, caution = found["explained_left_out"], audit.caution()
+    left_out, caution = found["held_out_variance_explained"], audit.caution()
     several = len(outputs) > 1
     pooled = "; of all outputs together, in their own units" if several else ""
     # One of the outputs, for they have units of their own.

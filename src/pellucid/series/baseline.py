@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from pellucid.series import linear_law
+from pellucid.series.data import Recordings
 from pellucid.series.forecaster import Forecaster
 from pellucid.series.linear_law import LinearLaw, Moments
-from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
 from pellucid.summaries import BaselineSummary
 
@@ -36,6 +36,10 @@ class Baseline(NamedTuple):
 
         Parameters
         ----------
+        train : Recordings
+            The training data.
+        context, horizon : int
+            How many rows a forecast reads, and how many it is of.
         lags : int
             Past values of the law that the networks begin as, which is then the baseline; 0 if they begin as none: it
             reads the whole context.

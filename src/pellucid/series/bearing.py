@@ -10,8 +10,8 @@ import numpy as np
 from pellucid import cache
 from pellucid.datasets import BEARING, BEARING_FOLDER, BEARING_PACKED, find_data
 from pellucid.errors import InputError
+from pellucid.series.data import Recordings
 from pellucid.series.files import read
-from pellucid.series.recordings import Recordings
 
 CHANNELS = ("bearing 1", "bearing 2", "bearing 3", "bearing 4")
 SHAPE = (984, 20_480, 4)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 from pellucid.domains import Domain, Explained, Measured, Monitor, Plan, Shown, Source, Speak, TrainingOptions
 from pellucid.options import NoOptions, option
 from pellucid.series.explaining import SeriesExplaining
-from pellucid.series.laws import CURE, NOTHING
 from pellucid.series.monitoring import SeriesAssessing
 from pellucid.series.reading import SeriesReading, require_others
+from pellucid.series.sentences import CURE, NOTHING
 from pellucid.summaries import HELD_OUT, BaselineSummary, Measure, RunSummary
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
     from pellucid.series.baseline import Baseline
     from pellucid.series.condition import Condition
+    from pellucid.series.data import Recordings
     from pellucid.series.explanation import ForecastExplanation
     from pellucid.series.forecaster import Forecaster
-    from pellucid.series.recordings import Recordings
 
 _CHOSEN = "chosen by leave-one-out"
 

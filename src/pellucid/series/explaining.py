@@ -11,9 +11,9 @@ from pellucid.options import NoOptions, option
 from pellucid.text_tables import aligned
 
 if TYPE_CHECKING:
+    from pellucid.series.data import Recordings
     from pellucid.series.explanation import ForecastExplanation
     from pellucid.series.forecaster import Forecaster
-    from pellucid.series.recordings import Recordings
 
 
 @final

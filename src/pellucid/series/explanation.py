@@ -14,8 +14,9 @@ import torch
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.numbers import percent
-from pellucid.series.laws import NOTHING, spectral_radius, unstable
+from pellucid.series.laws import spectral_radius, unstable
 from pellucid.series.overall import RecordingLaw
+from pellucid.series.sentences import NOTHING
 from pellucid.trust import LEVEL, typical, unknown
 from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses import lag_names
@@ -320,6 +321,8 @@ class ForecastExplanation(Explanation):
 
         Parameters
         ----------
+        path : str or Path
+            Of the HTML file.
         title : str, optional
             What was explained, for instance the name of a file; by default the channels.
         """

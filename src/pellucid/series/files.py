@@ -10,8 +10,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
+from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice
 from pellucid.series.gathering import gather, treatment
-from pellucid.series.recordings import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice
 from pellucid.series.tables import Table, from_arrow, tables_of
 from pellucid.tables import read_columns
 

@@ -13,10 +13,10 @@ from torch import Tensor
 from pellucid.named_games import named_game
 from pellucid.series import choosing
 from pellucid.series.choosing import Laws
+from pellucid.series.data import Recordings
 from pellucid.series.fitted import Choices, FittedForecaster
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
-from pellucid.series.recordings import Recordings
 from pellucid.series.scaling import Scaling
 from pellucid.training import Batches, Fit
 from pellucid.training.fits import History

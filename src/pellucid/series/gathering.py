@@ -10,8 +10,8 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.series.clocks import clocks_of
 from pellucid.series.cutting import Cutter, Fill, Gaps
+from pellucid.series.data import Origin, Recordings, columns_of
 from pellucid.series.long_tables import Key, counted_units, pivoted, unit_column, units
-from pellucid.series.recordings import Origin, Recordings, columns_of
 from pellucid.series.stamps import times_of
 from pellucid.series.tables import Table
 
@@ -63,8 +63,12 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
 
     Parameters
     ----------
+    tables : sequence of Table
+        As they were read.
     wanted : sequence of str, optional
         The channels; by default every column of numbers that is no time.
+    asked : Treatment
+        How times, gaps and blanks are treated.
     """
     _require_droppable(tables, wanted, asked)
     parts = [table.without(asked.drop) for table in tables]
@@ -186,6 +190,8 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
 
     Parameters
     ----------
+    tables : sequence of Table
+        One for each recording.
     wanted : sequence of str, optional
         The channels; None decides. Columns of text are refused only then.
     among : sequence of str, optional

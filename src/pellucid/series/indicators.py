@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 
 if TYPE_CHECKING:
     from pellucid.series.forecaster import Forecaster

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.series.recordings import Recordings, names_of
+from pellucid.series.data import Recordings, names_of
 from pellucid.series.sources import recordings
 from pellucid.series.tables import array_of
 

@@ -1,11 +1,8 @@
-"""What can be said of autoregressive laws: whether they are stable, and the words for laws that say nothing."""
+"""What can be said of autoregressive laws: whether they are stable."""
 
 from __future__ import annotations
 
 import numpy as np
-
-NOTHING = "the laws explain nothing at steps they were not fitted to"
-CURE = "try a lower order, a wider radius, a larger ridge, fewer channels or a larger weight"
 
 
 def spectral_radius(parameters: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pellucid.series.data import Recordings
     from pellucid.series.forecaster import Forecaster
-    from pellucid.series.recordings import Recordings
 
 
 def forecast_table(model: Forecaster, source: Recordings) -> Iterator[list[Any]]:

@@ -11,7 +11,7 @@ from pellucid.errors import InputError, Parameter
 from pellucid.options import NoOptions, names_in, option
 
 if TYPE_CHECKING:
-    from pellucid.series.recordings import Recordings
+    from pellucid.series.data import Recordings
 
 
 @final

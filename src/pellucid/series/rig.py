@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid import _checks
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 
 SHAFT_PERIOD = 20.0
 """Samples in a turn of the shaft."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
+from pellucid.series.data import Recordings, default_names, names_of, refuse_twice
 from pellucid.series.files import read
 from pellucid.series.gathering import Treatment, gather, treatment
-from pellucid.series.recordings import Recordings, default_names, names_of, refuse_twice
 from pellucid.series.tables import Table, from_arrow, from_frame, tables_of
 
 

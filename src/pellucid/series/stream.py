@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
-from pellucid.series.recordings import Recordings
+from pellucid.series.data import Recordings
 from pellucid.series.sources import recordings
 
 Read: TypeAlias = Callable[[Path], Recordings]
@@ -125,6 +125,8 @@ def one_by_one(
         One of those that `sources_of` returns.
     channels : sequence of str
         By name, in the order of the model's.
+    tally : Tally
+        Counts what is skipped.
     read : Read, optional
         How a file becomes recordings; by default as `series.read` does.
     alone : bool

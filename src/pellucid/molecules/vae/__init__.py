@@ -1,24 +1,6 @@
 """Molecules as points: a junction-tree variational autoencoder whose encoder trees can read."""
 
-from pellucid.molecules.vae.assembly import reassemble
-from pellucid.molecules.vae.corpus import Corpus
-from pellucid.molecules.vae.model import Encoding, JunctionTreeVAE
-from pellucid.molecules.vae.networks import Posterior, Reconstruction, TreeAutoencoder
-from pellucid.molecules.vae.scores import Elbo, EncoderScores
-from pellucid.molecules.vae.trees import JunctionTree, decompose
-from pellucid.molecules.vae.vocabulary import Vocabulary
+import lazy_loader
 
-__all__ = [
-    "Corpus",
-    "Elbo",
-    "EncoderScores",
-    "Encoding",
-    "JunctionTree",
-    "JunctionTreeVAE",
-    "Posterior",
-    "Reconstruction",
-    "TreeAutoencoder",
-    "Vocabulary",
-    "decompose",
-    "reassemble",
-]
+# `__init__.pyi` says where each public name comes from; it is looked up when it is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -130,6 +130,8 @@ class Corpus:
             Read so many rows only.
         jobs : int, optional
             Processes; by default one per core.
+        progress : bool
+            Show a progress bar.
         """
         _checks.whole(largest, 1, "largest", LIMIT)
         limit = None if limit is None else _checks.whole(limit, 1, "limit")

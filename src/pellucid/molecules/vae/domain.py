@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Parts, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
 from pellucid.errors import InputError, Parameter
 from pellucid.options import NoOptions, option
 from pellucid.summaries import HELD_OUT, Measure, RunSummary
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pellucid.molecules.explanation import MoleculeExplanation
     from pellucid.molecules.table import Molecules
     from pellucid.molecules.vae.model import JunctionTreeVAE
+    from pellucid.splitting import Parts
     from pellucid.trust import HeldOut
 
 # A network that learns from some thousand molecules on a laptop; the paper's is larger.
@@ -294,12 +295,13 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
 def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:
     """The parts of a split, and how many molecules are in none: they have labels that nothing can be learned of."""
+    from pellucid import splitting
     from pellucid.molecules.splitting import split
     from pellucid.molecules.vae.tables import corpus_of, known_of
 
     parts = split(molecules, seed, kind)
     vocabulary = corpus_of(parts.train.smiles).vocabulary()
-    known = Parts(parts.train, known_of(parts.validation, vocabulary), known_of(parts.test, vocabulary))
+    known = splitting.Parts(parts.train, known_of(parts.validation, vocabulary), known_of(parts.test, vocabulary))
     for name in ("validation", "test"):
         if not len(getattr(known, name)):
             raise InputError(

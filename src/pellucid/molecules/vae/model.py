@@ -223,6 +223,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
         Parameters
         ----------
+        smiles : str, iterable of str or Corpus
+            The molecules.
         on_error : {"raise", "skip"}
             "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives them NaN,
             and lists them in `rejected`.
@@ -255,6 +257,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
         Parameters
         ----------
+        count : int
+            How many.
+        seed : int
+            Seed of the draws.
         greedy : bool
             Take what is most likely at every step, rather than a draw.
         """
@@ -316,6 +322,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
         Parameters
         ----------
+        smiles : str
+            The molecule.
         delta : int, optional
             Another size of tree than the one that was trained for; there is no bound for it.
         level : float
@@ -351,8 +359,14 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
         Parameters
         ----------
+        smiles : iterable of str or Corpus
+            The molecules.
         draws : int
             Of each posterior.
+        seed : int
+            Seed of the draws.
+        progress : bool
+            Whether to show a progress bar.
         """
         given = self._read(smiles, "skip")
         texts = [given.corpus.smiles(int(i)) for i in given.known]

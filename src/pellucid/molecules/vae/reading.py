@@ -39,6 +39,10 @@ def read(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]
 
     Parameters
     ----------
+    smiles : str, iterable of str or Corpus
+        The molecules.
+    vocabulary : Vocabulary
+        The labels that are known.
     on_error : {"raise", "skip"}
         "raise" refuses molecules that cannot be read, "skip" tells them; there must be one that can.
     """

@@ -1,0 +1,12 @@
+from .assembly import reassemble as reassemble
+from .corpus import Corpus as Corpus
+from .model import Encoding as Encoding
+from .model import JunctionTreeVAE as JunctionTreeVAE
+from .networks import Posterior as Posterior
+from .networks import Reconstruction as Reconstruction
+from .networks import TreeAutoencoder as TreeAutoencoder
+from .scores import Elbo as Elbo
+from .scores import EncoderScores as EncoderScores
+from .trees import JunctionTree as JunctionTree
+from .trees import decompose as decompose
+from .vocabulary import Vocabulary as Vocabulary

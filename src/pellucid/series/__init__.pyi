@@ -1,0 +1,17 @@
+from .assessment import assess as assess
+from .bearing import load_bearing as load_bearing
+from .condition import Alarm as Alarm
+from .condition import Condition as Condition
+from .condition_figure import plot_condition as plot_condition
+from .data import Recordings as Recordings
+from .explanation import ForecastExplanation as ForecastExplanation
+from .figures import plot_explanations as plot_explanations
+from .files import read as read
+from .forecaster import Forecast as Forecast
+from .forecaster import Forecaster as Forecaster
+from .network import Gaussian as Gaussian
+from .network import Network as Network
+from .overall import RecordingLaw as RecordingLaw
+from .rig import simulate_rig as simulate_rig
+from .scores import ForecastScores as ForecastScores
+from .sources import recordings as recordings
