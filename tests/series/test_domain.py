@@ -14,9 +14,11 @@ from pellucid.domains import Monitor, Source
 from pellucid.errors import InputError, written_as
 from pellucid.options import options_of
 from pellucid.series import Forecaster, read, recordings, simulate_rig
-from pellucid.series.domain import MEASURES, SeriesDomain, SeriesSettings
+from pellucid.series.domain import SeriesDomain
 from pellucid.series.explaining import SeriesExplaining, relative_deviation
+from pellucid.series.measures import MEASURES
 from pellucid.series.monitoring import SeriesAssessing
+from pellucid.series.planning import SeriesSettings
 from pellucid.series.reading import SeriesReading
 from pellucid.summaries import HELD_OUT
 
