@@ -1,4 +1,4 @@
-"""Recordings on the command line: what is left out, cut and filled, how they are divided, and what is explained."""
+"""Recordings on the command line: what is ignored, cut and filled, how they are divided, and what is explained."""
 
 import csv
 import json
@@ -94,7 +94,7 @@ def test_blanks_and_columns_are_treated_as_asked(tmp_path):
     words = ["train", "series", path, "-o", tmp_path / "run", *SMALL]
     assert "column 'note', row 2; correct it, or leave that column out with --drop" in run(*words, code=1).stderr
     stopped = run(*words, "--drop", "note", code=1).stderr
-    assert "row 102 (2 such in all); fill with --fill linear or --fill previous, or cut there with" in stopped
+    assert "row 102 (2 in all); fill with --fill linear or --fill previous, or cut there with" in stopped
     shown = run(*words, "--drop", "note", "--fill", "linear").stdout
     assert "2 blank cells filled by straight lines (left 2)" in shown
     # Other commands read as the run did, or as they are told.

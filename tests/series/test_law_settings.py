@@ -94,9 +94,9 @@ def test_what_was_chosen_is_told_from_what_was_decided():
     assert told.startswith("laws: order 2, radius 9, ridge 1e-06 (order and radius chosen by leave-one-out, ridge as ")
     table = noise(1, 400, 2)[0]
     _, (laws, _) = Forecaster(context=30, horizon=10, order=1, ridge=1e-6).settled(table)
-    assert "(radius chosen by leave-one-out, order and ridge as you say): " in laws
+    assert "(radius chosen by leave-one-out, order and ridge as set): " in laws
     _, (network,) = Forecaster(context=30, horizon=10, order=1, radius=4, ridge=0.1, linear=1).settled(table)
-    assert network == "network: begins as one linear law of the last value (as you say)"
+    assert network == "network: begins as one linear law of the last value (as set)"
 
 
 def test_what_is_decided_stays():

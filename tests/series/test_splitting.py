@@ -35,7 +35,8 @@ def test_the_end_of_each_recording_is_tested_on():
     np.testing.assert_array_equal(rows(validation), np.r_[320:360, 1247:1277])
     np.testing.assert_array_equal(rows(train), np.r_[:320, 1000:1247])
     assert test.sources == ("recording 0 (rows 361 to 400)", "recording 1 (rows 278 to 307)")
-    assert split_description(source, "time", False) == "tested on the end of each recording, validated on the rows before"
+    sentence = "tested on the end of each recording, validated on the rows before"
+    assert split_description(source, "time", False) == sentence
 
 
 def test_with_ten_files_the_last_ones_are_tested_on():
@@ -89,7 +90,7 @@ def test_trends_are_seen_in_level_and_spread():
     assert trends(source, 20) == ["the level of rising", "the spread of growing", "the level of falling"]
     sentence = recommendation(source, 20)
     assert "(the level of rising, the spread of growing, the level of falling)" in sentence
-    assert "--split time" in sentence
+    assert "with `split='time'`." in sentence
 
 
 def test_what_does_not_trend_is_not_said_to():

@@ -33,6 +33,8 @@ def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str 
 
     Parameters
     ----------
+    explanation : MoleculeExplanation
+        What is shown.
     path : str or Path
         Of the HTML file.
     title : str, optional
