@@ -233,7 +233,7 @@ def test_all_sorts_of_molecules_can_be_drawn(smiles):
     picture = draw_molecule(smiles)
     assert picture.shapes
     axes = Figure(figsize=(2, 2)).add_axes((0, 0, 1, 1))
-    picture.place(axes, 0.5, 0.5, 0.01, 144, "molecule")
+    picture.draw(axes, 0.5, 0.5, 0.01, 144, "molecule")
     (artist,) = axes.collections
     assert isinstance(artist, PathCollection)
     assert len(artist.get_paths()) == len(picture.shapes)

@@ -123,14 +123,14 @@ def test_folders_of_something_else_are_refused(tmp_path):
         Corpus.build(GOOD[:5], tmp_path / "here", jobs=1, progress=False)
     with pytest.raises(InputError, match="must be a folder that `Corpus.build` wrote"):
         Corpus.open(tmp_path)
-    with pytest.raises(InputError, match="which is no file; correct the path, or put a single SMILES into a list"):
+    with pytest.raises(InputError, match="which is not a file; correct the path, or put a single SMILES into a list"):
         Corpus.build(tmp_path / "absent.csv", progress=False)
 
 
 def test_molecules_outside_of_a_vocabulary():
     corpus = Corpus.of(["CCO", "CC[SiH](C)C", "CCN"])
     known = Vocabulary({"CC": 1, "CO": 1, "CN": 1})
-    places, missing = corpus.known(known)
+    places, missing = corpus.encodable(known)
     assert places.tolist() == [0, 2]
     assert all("Si" in label for label in missing)
     assert "Si" in corpus.unknown_label(1, known)
