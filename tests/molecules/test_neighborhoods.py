@@ -70,7 +70,7 @@ def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, ar
     similar = SimilarityRule(threshold=0.4)
     groups = similar.groups(SMILES)
     made = similar.neighborhoods(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
-    monkeypatch.setattr(SimilarityRule, "_around", None)  # from here on nothing is made anew
+    monkeypatch.setattr(SimilarityRule, "_search", None)  # from here on nothing is made anew
     found = similar.neighborhoods(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
     for other in (made, found):
         assert other.points == around.points
@@ -124,7 +124,7 @@ def test_members_come_most_similar_first_whatever_their_origin():
 
 
 def test_groups_are_collected_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("pellucid.molecules.neighborhoods._FEW", 2)
+    monkeypatch.setattr("pellucid.molecules.neighborhoods._MIN_CACHED", 2)
     similar = SimilarityRule()
     made = similar.groups(SMILES, cache=tmp_path)
     monkeypatch.setattr("pellucid.molecules.analogs.RGroups.seen_in", None)  # from here on nothing is made anew

@@ -74,7 +74,7 @@ def test_a_run_says_what_it_read_and_how_it_divides_it(run):
     assert data.parts == plan.sizes == {name: len(part) for name, part in plan.parts._asdict().items()}
     assert data.parts["train"] == 96
     unused = 120 - sum(data.parts.values())
-    note = f"not used to validate or test: {unused} molecule{'' if unused == 1 else 's'} with labels that no molecule"
+    note = f"not used to validate or test: {unused} molecule{'' if unused == 1 else 's'} with labels that do not"
     assert any(line.startswith(note) for line in lines) == (unused > 0)
     everything = [set(part.smiles) for part in plan.parts]
     assert sum(map(len, everything)) == len(set().union(*everything))
