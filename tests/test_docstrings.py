@@ -1,5 +1,6 @@
 """Sections of parameters name real parameters, and types stand in their place. The linters check the rest."""
 
+import ast
 import builtins
 import importlib
 import inspect
@@ -16,8 +17,33 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(pellucid.__path__, "pellucid.")
     if not module.name.endswith(("__main__", "_kernel"))
 )
-WORDS = {"of", "or", "to", "optional", "shape", "array_like", "sequence", "mapping", "iterable", "iterator", "ndarray"}
-LIBRARIES = {"Tensor", "Module", "Generator", "Optimizer", "Path", "Axes", "Figure", "NDArray", "Table", "DataFrame"}
+WORDS = {
+    "of",
+    "or",
+    "to",
+    "optional",
+    "shape",
+    "array_like",
+    "sequence",
+    "mapping",
+    "iterable",
+    "iterator",
+    "ndarray",
+    "hashable",
+}
+LIBRARIES = {
+    "Tensor",
+    "Mol",
+    "Module",
+    "Generator",
+    "Optimizer",
+    "Path",
+    "Axes",
+    "Figure",
+    "NDArray",
+    "Table",
+    "DataFrame",
+}
 TYPES = WORDS | LIBRARIES | {name for name, value in vars(builtins).items() if isinstance(value, type)} | {"callable"}
 
 
@@ -40,7 +66,7 @@ def parameters(thing):
 def strange_words(text, known):
     """What stands in the place of a type and names none; choices such as {"a", "b"} are types."""
     text = re.sub(r"\{[^}]*\}|\([^)]*\d[^)]*\)", " ", text)
-    return [word for word in re.findall(r"[^\s,()]+", text) if word not in known]
+    return [word for word in re.findall(r"[^\s,()]+", text) if word.rpartition(".")[2] not in known]
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +74,13 @@ def known():
     """Words of types: built-in ones, those of libraries, and every class and alias of the package."""
     names = set(TYPES)
     for module in map(importlib.import_module, MODULES):
-        names |= {name for name in vars(module) if name[:1].isupper()}
-    return names
+        for node in ast.walk(ast.parse(inspect.getsource(module) or "pass")):
+            match node:
+                case ast.alias() | ast.ClassDef():
+                    names.add(getattr(node, "asname", None) or node.name.rpartition(".")[2])
+                case ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]):
+                    names.add(name)
+    return {name for name in names if name in TYPES or name[:1].isupper()}
 
 
 @pytest.mark.parametrize("module", MODULES)

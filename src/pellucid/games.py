@@ -186,12 +186,14 @@ class UniformGame(nn.Module, Game):
 
     Parameters
     ----------
-    family, deviation : WitnessFamily or Deviation
-        As in `SymmetricGame`.
+    family : WitnessFamily
+        Where the witnesses come from.
     margin : float
         Delta >= 0.
     n_neighborhoods : int
         The number of neighborhoods, over all batches: how many there are before any is selected.
+    deviation : Deviation
+        D(f, g), see `pellucid.deviations`.
     initial : float
         The multipliers' starting value; the entropic mirror map needs one above 0.
     """

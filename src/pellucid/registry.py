@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
@@ -12,39 +13,42 @@ from pellucid.errors import InputError, Parameter
 if TYPE_CHECKING:
     from pellucid.predictions import StructureFeatures
 
-_domains: dict[str, Domain[Any, Any]] = {}
+AnyDomain: TypeAlias = Domain[Any, Any]
+
+_registered: dict[str, AnyDomain] = {}
 
 
-def register(domain: Domain[Any, Any]) -> Domain[Any, Any]:
-    """Make a domain known to runs, reports and the command line; one of the same name is replaced."""
-    _domains[domain.name] = domain
+def register(domain: AnyDomain) -> AnyDomain:
+    """Make a domain available to runs, reports and the command line; one of the same name is replaced."""
+    _registered[domain.name] = domain
     return domain
 
 
-def domains() -> dict[str, Domain[Any, Any]]:
-    """All domains by their names."""
-    if not _domains:
-        from pellucid.molecules.domain import MoleculeDomain
-        from pellucid.molecules.vae.domain import AutoencoderDomain
-        from pellucid.series.domain import SeriesDomain
-
-        for domain in (MoleculeDomain(), SeriesDomain(), AutoencoderDomain()):
-            register(domain)
-        for found in entry_points(group="pellucid.domains"):
-            register(found.load()())
-    return dict(_domains)
+def domains() -> dict[str, AnyDomain]:
+    """All domains by their names: those of Pellucid, then of installed packages, then those that were registered."""
+    return {**_installed(), **_registered}
 
 
-def domain_named(name: str) -> Domain[Any, Any]:
+@cache
+def _installed() -> dict[str, AnyDomain]:
+    from pellucid.molecules.domain import MoleculeDomain
+    from pellucid.molecules.vae.domain import AutoencoderDomain
+    from pellucid.series.domain import SeriesDomain
+
+    plugins = [entry.load()() for entry in entry_points(group="pellucid.domains")]
+    return {domain.name: domain for domain in (MoleculeDomain(), SeriesDomain(), AutoencoderDomain(), *plugins)}
+
+
+def domain_named(name: str) -> AnyDomain:
     """The domain of this name, as a summary has it."""
-    known = domains()
-    if name not in known:
+    available = domains()
+    if name not in available:
         raise InputError(
-            f"A run must be of one of the domains {', '.join(known)}",
+            f"A run must be of one of the domains {', '.join(available)}",
             got=repr(name),
             cure="install the package that it comes from",
         )
-    return known[name]
+    return available[name]
 
 
 def structure_features() -> StructureFeatures:
@@ -54,15 +58,23 @@ def structure_features() -> StructureFeatures:
     return FingerprintFeatures()
 
 
-def find_model(folder: str | Path, which: str | None = None) -> tuple[Domain[Any, Any], Path]:
+def pack_bearing(folder: Path) -> Path:
+    """Pack the unpacked archive of the bearing data; see `pellucid.series.bearing`."""
+    from pellucid.series.bearing import pack_bearing
+
+    return pack_bearing(folder)
+
+
+def find_model(folder: str | Path, which: str | None = None) -> tuple[AnyDomain, Path]:
     """The domain of a saved model and its folder; see `load`."""
     if which not in (None, "game", "deep"):
         raise InputError(f'{Parameter("which")} must be "game" or "deep"', got=f"{which!r}", parameter="which")
     folder = Path(folder)
-    for place in [folder, *(folder / name for name in ([which] if which else ["game", "deep"]))]:
+    inner = [folder / name for name in ([which] if which else ["game", "deep"])]
+    for candidate in [folder, *inner]:
         for domain in domains().values():
-            if (place / f"{domain.file}.json").is_file():
-                return domain, place
+            if (candidate / f"{domain.file}.json").is_file():
+                return domain, candidate
     raise InputError(
         "A model is a folder that `pellucid train` or `save` wrote",
         got=f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
@@ -80,5 +92,5 @@ def load(folder: str | Path, which: str | None = None) -> Any:
     which : {"game", "deep"}, optional
         Which model of a run; by default GAME if there is one.
     """
-    domain, place = find_model(folder, which)
-    return domain.load(place)
+    domain, path = find_model(folder, which)
+    return domain.load(path)

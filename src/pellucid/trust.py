@@ -223,7 +223,7 @@ def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bo
     Parameters
     ----------
     level : float
-        The confidence that was asked for.
+        The confidence of the bound.
     calibrated : int
         The number of held-out neighborhoods that bounds are learned from.
     enough : bool

@@ -118,7 +118,9 @@ def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     assert lines[lines.index("") + 1].startswith("held-out variance explained ")
     family = ScaledLinearFamily(step=x.std(0), ridge=best.ridge)
     judged = audit(f, x, prefix(hoods, best.neighbors), family, judges=choice.others)
-    assert content["audit"]["held_out_variance_explained"] == pytest.approx(judged.to_dict()["held_out_variance_explained"])
+    assert content["audit"]["held_out_variance_explained"] == pytest.approx(
+        judged.to_dict()["held_out_variance_explained"]
+    )
 
 
 def test_what_is_asked_for_is_not_chosen(tmp_path):

@@ -13,8 +13,8 @@ from pellucid.errors import InputError
 from pellucid.series import Condition, Forecaster, assess, recordings, simulate_rig
 from pellucid.series.alarms import Limits, lasting, standing
 from pellucid.series.condition_text import ranked, verdicts
-from pellucid.series.indicators import INDICATORS, Moments, measure
 from pellucid.series.data import Recordings
+from pellucid.series.indicators import INDICATORS, Moments, measure
 from pellucid.series.stream import Tally, hours_of, sources_of
 
 SMALL = {

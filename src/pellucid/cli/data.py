@@ -72,7 +72,7 @@ def _bearing(source: Path | None) -> None:
     from pellucid import datasets
 
     if source is not None:
-        from pellucid.series.bearing import pack_bearing
+        from pellucid.registry import pack_bearing
 
         typer.echo("Reading and comparing the recordings, about a minute ...", err=True)
         typer.echo(f"Packed: {pack_bearing(source)}")

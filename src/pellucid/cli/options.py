@@ -11,12 +11,10 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter, written_as
 from pellucid.options import NoOptions, Option, options_of
-from pellucid.registry import domains
+from pellucid.registry import AnyDomain, domains
 
-AnyDomain: TypeAlias = Domain[Any, Any]
 Role: TypeAlias = Callable[[AnyDomain], Sequence[type[NoOptions]]]
 """Which settings of a domain a command uses, such as `lambda domain: (domain.Reading, domain.Predicting)`."""
 Settings = TypeVar("Settings", bound=NoOptions)

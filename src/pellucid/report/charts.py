@@ -156,6 +156,10 @@ def place_labels(
 
     Parameters
     ----------
+    frame : Frame
+        Where the points lie.
+    texts : sequence of str
+        The labels.
     points : sequence of (float, float, float)
         Places and radii.
     order : sequence of int

@@ -187,6 +187,10 @@ def trust_sentence(
     ----------
     bound : str, optional
         As text, or None if it is not known.
+    level : float
+        The confidence of the bound.
+    calibrated : int
+        The number of held-out neighborhoods that it was learned from.
     reason : str
         Why it is not known; see `pellucid.trust.unknown`.
     witness : str

@@ -36,6 +36,10 @@ class Baseline(NamedTuple):
 
         Parameters
         ----------
+        train : Recordings
+            The training data.
+        context, horizon : int
+            How many rows a forecast reads, and how many it is of.
         lags : int
             Past values of the law that the networks begin as, which is then the baseline; 0 if they begin as none: it
             reads the whole context.

@@ -36,6 +36,8 @@ def plot_condition(
 
     Parameters
     ----------
+    condition : Condition
+        What is shown.
     channels : sequence of str, optional
         Which ones; by default each by itself, of many those that raise an alarm first.
     indicators : sequence of str, optional

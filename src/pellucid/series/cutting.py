@@ -61,6 +61,10 @@ class Cutter:
 
         Parameters
         ----------
+        table : Table
+            A recording.
+        channels : tuple of str
+            The columns that are kept.
         times : ndarray, optional
             (T,) of the rows, if they are known.
         unit : str
@@ -168,6 +172,10 @@ class Cutter:
 
         Parameters
         ----------
+        part : ndarray
+            (T, c) rows that follow each other in time.
+        channels : tuple of str
+            The names of the columns.
         new : ndarray
             (T,) which rows were missing altogether.
         """

@@ -321,6 +321,8 @@ class ForecastExplanation(Explanation):
 
         Parameters
         ----------
+        path : str or Path
+            Of the HTML file.
         title : str, optional
             What was explained, for instance the name of a file; by default the channels.
         """

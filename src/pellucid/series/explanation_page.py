@@ -34,6 +34,8 @@ def write_one(explanation: ForecastExplanation, path: str | Path, *, title: str 
 
     Parameters
     ----------
+    explanation : ForecastExplanation
+        What is shown.
     path : str or Path
         Of the HTML file.
     title : str, optional

@@ -63,8 +63,12 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
 
     Parameters
     ----------
+    tables : sequence of Table
+        As they were read.
     wanted : sequence of str, optional
         The channels; by default every column of numbers that is no time.
+    asked : Treatment
+        How times, gaps and blanks are treated.
     """
     _require_droppable(tables, wanted, asked)
     parts = [table.without(asked.drop) for table in tables]
@@ -186,6 +190,8 @@ def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequenc
 
     Parameters
     ----------
+    tables : sequence of Table
+        One for each recording.
     wanted : sequence of str, optional
         The channels; None decides. Columns of text are refused only then.
     among : sequence of str, optional

@@ -65,6 +65,10 @@ def pivoted(
 
     Parameters
     ----------
+    table : Table
+        The long table.
+    pivot : str
+        The column that names the channel of each row.
     key : Key, optional
         The times of the rows; without, the k-th row of every level is of the same time.
     wanted : sequence of str, optional
@@ -155,6 +159,8 @@ def unit_column(
 
     Parameters
     ----------
+    table : Table
+        As it was read.
     candidates : sequence of str
         Columns that are neither times nor certainly channels.
     times : ndarray, optional

@@ -30,8 +30,12 @@ def split(
 
     Parameters
     ----------
+    source : Recordings
+        What is divided.
     length : int
         Context + horizon, the rows of a sequence.
+    seed : int
+        Seed of the choice at random.
     test : Recordings, optional
         Other recordings to test on; by default a tenth of the same ones.
     kind : Kind
@@ -63,6 +67,10 @@ def described(source: Recordings, kind: Kind, other: bool) -> str:
 
     Parameters
     ----------
+    source : Recordings
+        What is divided.
+    kind : Kind
+        How.
     other : bool
         Whether the test is on recordings of their own.
     """

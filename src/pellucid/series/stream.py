@@ -125,6 +125,8 @@ def one_by_one(
         One of those that `sources_of` returns.
     channels : sequence of str
         By name, in the order of the model's.
+    tally : Tally
+        Counts what is skipped.
     read : Read, optional
         How a file becomes recordings; by default as `series.read` does.
     alone : bool

@@ -57,7 +57,7 @@ class WitnessFamily(ABC):
         f : Tensor
             (N, K) predictions to be witnessed, a constant: no gradient flows through a best response.
         hoods : BaseNeighborhoods
-            n neighborhoods over the N points.
+            The n neighborhoods over the N points.
         """
 
     def effective_size(self, n_features: int) -> int:
