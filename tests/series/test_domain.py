@@ -14,9 +14,11 @@ from pellucid.domains import Source, SupportsMonitoring
 from pellucid.errors import InputError, written_as
 from pellucid.options import options_of
 from pellucid.series import Forecaster, read, recordings, simulate_rig
-from pellucid.series.domain import MEASURES, SeriesDomain, SeriesSettings
+from pellucid.series.domain import SeriesDomain
 from pellucid.series.explaining import SeriesExplaining, relative_deviation
+from pellucid.series.measures import MEASURES
 from pellucid.series.monitoring import SeriesAssessing
+from pellucid.series.planning import SeriesSettings
 from pellucid.series.reading import SeriesReading
 from pellucid.summaries import HELD_OUT
 
@@ -144,7 +146,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     (network,) = (text for text in lines if text.startswith("network: "))
     assert "(chosen by leave-one-out): " in laws
     assert laws.startswith(f"laws: order {summary.settings['order']}, radius {summary.settings['radius']}, ")
-    assert network == "network: begins as one linear law of the last 25 values (as you say)"
+    assert network == "network: begins as one linear law of the last 25 values (as set)"
     assert summary.choices == (laws, network)
     assert summary.models["GAME"].weight == summary.settings["weight"] == 0.01
     assert summary.baseline.title == "linear"

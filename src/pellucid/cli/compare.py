@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, OptionGroups, check_options, shared_options, with_options
+from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
 from pellucid.numbers import number
 from pellucid.options import Option, options_of
+from pellucid.registry import AnyDomain
 from pellucid.summaries import ModelSummary, RunSummary
 from pellucid.text_tables import aligned
 

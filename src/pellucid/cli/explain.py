@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, OptionGroups, check_options, shared_options, with_options
+from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
 from pellucid.domains import ExplanationSet
 from pellucid.errors import InputError
 from pellucid.explanations import Explanation
 from pellucid.options import updated
+from pellucid.registry import AnyDomain
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")

@@ -106,8 +106,10 @@ def _parameter(option: Option, text: str, default: Any) -> inspect.Parameter:
     declaration = typer.Option(
         *flags, help=text, metavar=metavar, show_default=option.default_text or default is not None, min=option.minimum
     )
-    annotation = Annotated[kind if default is not None else kind | None, declaration]
-    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+    kind = kind if default is not None else kind | None
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration], default=default
+    )
 
 
 def _metavar(option: Option) -> str:

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, check_options, shared_options, with_options
+from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Quiet, Which, has_viewer, say, warn
 from pellucid.domains import SupportsMonitoring
 from pellucid.errors import InputError, PellucidError
 from pellucid.options import Options, updated
+from pellucid.registry import AnyDomain
 
 FORMATS = (".html", ".json", ".csv", ".svg", ".png")
 

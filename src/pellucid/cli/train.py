@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, Command, argument, domain_options, with_options
+from pellucid.cli.options import Command, argument, domain_options, with_options
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
 from pellucid.errors import InputError, Parameter
 from pellucid.options import updated
-from pellucid.registry import domains
+from pellucid.registry import AnyDomain, domains
 from pellucid.summaries import RunSummary
 from pellucid.tables import number_of
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 _SUITS = "what suits the data"
 _TABLES = (".csv", ".tsv", ".txt", ".smi")
-# Molecules of which each part of a split gets one.
+# The fewest molecules of which each part of a split gets at least one.
 _FEWEST = 10
-# Test molecules whose explanations are made, to show the extremes of.
+# The most test molecules that are explained to find the extremes.
 _EXPLAINED = 300
 # A tree on fewer members has little to say.
 _MEMBERS = 15
@@ -57,7 +57,7 @@ class MoleculeReading(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class MoleculeSettings(TrainingOptions):
-    """What a training on molecules can be set to."""
+    """Settings of a training on molecules."""
 
     task: Literal["auto", "classification", "regression"] = option(
         "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
@@ -84,10 +84,10 @@ class MoleculeSettings(TrainingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class MoleculePredicting(Options):
-    """What stands beside the predictions of molecules."""
+    """What is written beside the predictions of molecules."""
 
-    trust: bool = option(False, "Also what the tree says, and how far it can be trusted.")
-    level: float | None = option(None, "The confidence of the bounds of --trust.", default_text="0.9")
+    trust: bool = option(False, "Also write the tree's values, and how far they can be trusted.")
+    level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
 
 
 class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
@@ -139,7 +139,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         return molecules
 
     def describe(self, source: Source[Molecules]) -> list[str]:
-        """What was read."""
+        """A line on what was read."""
         return [f"{source.path.name}: {source.data.summary()}" if source.path else source.data.summary()]
 
     def plan(
@@ -234,14 +234,14 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         )
 
     def remarks(self, models: Mapping[str, PropertyModel], plan: Plan[Molecules, PropertyModel]) -> list[str]:
-        """Whether there are molecules that trees say nothing of."""
+        """A remark on molecules with too few neighbors for a tree."""
         model = next(iter(models.values()))
         test = plan.parts.test
-        lone = int((model.surroundings(test).hoods.sizes <= 2).sum())
-        if not lone:
+        isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
+        if not isolated:
             return []
         cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
-        count = f"{lone} of {len(test)} test molecules"
+        count = f"{isolated} of {len(test)} test molecules"
         return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 
     def examples(
@@ -279,8 +279,8 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         progress: bool,
         warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
-        """The table as it is, with predictions beside; a row that cannot be used says why."""
-        from pellucid.molecules.predicting import predicted_table
+        """The rows of the table, each followed by its predictions, or by why it has none."""
+        from pellucid.molecules.predicting import prediction_table
         from pellucid.trust import LEVEL, check_level
 
         if settings.level is not None and not settings.trust:
@@ -291,7 +291,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
                 parameter="level",
             )
         level = LEVEL if settings.level is None else check_level(settings.level)
-        return predicted_table(
+        return prediction_table(
             model, path, column=reading.smiles, trust=settings.trust, level=level, progress=progress, warn=warn
         )
 
@@ -347,7 +347,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
 
 
 def molecules_in(what: str, reading: MoleculeReading, warn: MessageCallback) -> dict[str, str]:
-    """The different molecules of a table, or the one that a SMILES is, and what each is called."""
+    """The different molecules of a table, or of a single SMILES, and the label of each."""
     from pellucid.molecules import files
 
     path = Path(what)
@@ -374,7 +374,7 @@ def _most_active(summary: RunSummary) -> str:
 
 
 def _require_values(table: Molecules, path: Path) -> None:
-    """Say what a run needs before it begins."""
+    """Refuse a table without enough measured molecules for a run."""
     if not table.targets:
         others = f" ({'; '.join(table.ignored)})" if table.ignored else ""
         raise InputError(

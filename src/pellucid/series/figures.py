@@ -30,9 +30,9 @@ def plot_explanations(
     Parameters
     ----------
     explanations : mapping of str to ForecastExplanation
-        Of one context, by name: DEEP beside GAME, say.
+        Explanations of one context, by name: DEEP beside GAME, say.
     channel : str or int, optional
-        Which one; by default the first.
+        The channel, by name or position; by default the first.
     standardized : bool
         Draw the parameters in units of each channel's standard deviation, so that channels of different units can be
         compared; False draws them in the units of the data, as the paper does.

@@ -1,4 +1,4 @@
-"""How files become recordings: what a run keeps in its folder, so that later files are read alike."""
+"""How files become recordings: options that a run keeps in its folder, so that later files are read alike."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ class SeriesReading(Options):
         default_text="all", training_only=True,
     )  # fmt: skip
     drop: tuple[str, ...] = option(
-        (),
-        "A column to leave out; repeat for several, or separate by commas.",
-        default_text="clocks",
-        training_only=True,
+        (), "A column to ignore; repeat for several, or separate by commas.", default_text="clocks", training_only=True
     )
     by: str | None = option(
         None, "Each value of this column is a recording of its own.", "--recordings-by",
@@ -55,7 +52,7 @@ class SeriesReading(Options):
         path : Path
             The file or the folder.
         channels : sequence of str, optional
-            Those of a trained model; by default those of the options.
+            Channels of a trained model; by default those of the options.
         """
         from pellucid.series.files import read
 
@@ -72,15 +69,15 @@ class SeriesReading(Options):
             decimal=self.decimal,
         )
 
-    def read_readable(self, path: Path, channels: Sequence[str]) -> tuple[list[Recordings], dict[str, InputError]]:
-        """The recordings of a file or of those files of a folder that can be read, and why the others cannot.
+    def read_each(self, path: Path, channels: Sequence[str]) -> tuple[list[Recordings], dict[str, InputError]]:
+        """The recordings of a file, or of all files of a folder that can be read, and why the others cannot.
 
         Parameters
         ----------
         path : Path
             The file or the folder.
         channels : sequence of str
-            Those of a trained model.
+            Channels of a trained model.
 
         Returns
         -------
@@ -115,11 +112,11 @@ def require_others(data: Path, test: Path, pattern: str) -> None:
     pattern : str
         Which files of a folder are read.
     """
-    learned, tested = (
+    train_files, test_files = (
         {file.resolve(): file for file in ([path] if path.is_file() else path.glob(pattern) if path.is_dir() else [])}
         for path in (data, test)
     )
-    both = [learned[file] for file in learned if file in tested and file.is_file()]
+    both = [train_files[file] for file in train_files if file in test_files and file.is_file()]
     if both:
         raise InputError(
             f"{Parameter('test')} must be other recordings than those to learn from",
