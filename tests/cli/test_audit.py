@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from pellucid import InputError, audit
 from pellucid import nearest as near
+from pellucid.auditing.reading import read_predictions
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
 from pellucid.cli import command_line
 from pellucid.molecules import nav17
-from pellucid.auditing.reading import read_predictions
 from pellucid.registry import structure_features
 from pellucid.witnesses.scaled import ScaledLinearFamily
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid.auditing.columns import Column
 from pellucid.errors import Parameter
-from pellucid.tables import plain
+from pellucid.tables import normalized
 
 # Words in the names of a time until something happens, and of whether it did: together they are an outcome.
 _TIMES = re.compile(r"\w*time|times|surv|survival|followup|lenfol|duration|tte|ttp|os|pfs|dfs|rfs|efs")
@@ -46,12 +46,12 @@ def named_outcomes(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     columns : mapping of str to sequence of str
         The cells of each column, blanks left out.
     """
-    words = {name: re.split(r"[_.\s]+", plain(name)) for name in columns}
+    words = {name: re.split(r"[_.\s]+", normalized(name)) for name in columns}
     events = [
         name for name, parts in words.items() if any(map(_EVENTS.fullmatch, parts)) and len({*columns[name]}) == 2
     ]
     times = [name for name, parts in words.items() if any(map(_TIMES.fullmatch, parts)) and name not in events]
-    reasons = {name: OUTCOME for name in columns if _OUTCOMES.fullmatch(plain(name))}
+    reasons = {name: OUTCOME for name in columns if _OUTCOMES.fullmatch(normalized(name))}
     if events and times:
         reasons |= dict.fromkeys(events, f"{OUTCOME}, with {times[0]!r}")
         reasons |= dict.fromkeys(times, f"{OUTCOME}, with {events[0]!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.auditing.columns import is_category, is_date, texts_of, varies
 from pellucid.auditing.outcomes import named_outcomes
 from pellucid.errors import InputError, Parameter
-from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
+from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, normalized, value_of
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
 _PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
@@ -26,10 +26,10 @@ _LISTED = 5
 
 def find_predictions(table: Table, source: str) -> list[str]:
     """The columns whose names say that they are predictions; failing that probabilities; failing that scores."""
-    names = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
-    names = names or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
+    names = [name for name in table.header if _PREDICTIONS.fullmatch(normalized(name))]
+    names = names or [name for name in table.header if _PROBABILITIES.fullmatch(normalized(name))]
     for score in _SCORES:
-        names = names or [name for name in table.header if plain(name) == score]
+        names = names or [name for name in table.header if normalized(name) == score]
     if not names:
         raise InputError(
             f"{source} must have a column of predictions, named prediction or the like",
@@ -55,7 +55,7 @@ def choose_features(
 
 def find_smiles(source: str, ignored: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    molecules = {plain(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
+    molecules = {normalized(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
     for name in SMILES_NAMES:
         if name in molecules:
             return molecules[name]
@@ -82,13 +82,13 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
         return "comes with the predictions"
     cells, written = table.column(name), _written(table, name)
     texts = texts_of(cells, table.comma)
-    if texts and plain(name) in SMILES_NAMES:
+    if texts and normalized(name) in SMILES_NAMES:
         return _molecules_reason()
     if not written:
         return "blank"
-    if _PROBABILITIES.fullmatch(plain(name)):
+    if _PROBABILITIES.fullmatch(normalized(name)):
         return f"looks like a prediction; name it with {Parameter('prediction'):=} or {Parameter('features'):=}"
-    if plain(name) in ID_NAMES or plain(name).endswith("_id"):
+    if normalized(name) in ID_NAMES or normalized(name).endswith("_id"):
         return "an identifier"
     if texts:
         why = _flaw_of_texts(table, name, written)
@@ -98,9 +98,10 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
         return _NUMBERING
     if len({*written}) == 1 or not (texts or varies(np.array([_value(table, cell) for cell in written]))):
         return "always the same"
-    coordinate = any(plain(other) == "x" for other in others)
-    predicted = targets | {_AFFIX.sub("", plain(output)) for output in outputs if _AFFIX.search(plain(output))}
-    if name in targets or plain(name) in predicted or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
+    label, coordinate = normalized(name), any(normalized(other) == "x" for other in others)
+    names = [normalized(output) for output in outputs]
+    predicted = targets | {_AFFIX.sub("", output) for output in names if _AFFIX.search(output)}
+    if name in targets or label in predicted or label in _TRUTHS or (label == "y" and not coordinate):
         return measured_reason()
     if 2 * len(written) < len(cells):
         return f"blank in {len(cells) - len(written)} of {len(cells)} rows; name it with {Parameter('features'):=}"

@@ -161,7 +161,7 @@ def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
         explanation.calibrated,
         why,
         witness="the tree",
-        where="a similar molecule that it was not fitted to",
+        points="a similar molecule that it was not fitted to",
         rest=rest,
     )
 

@@ -21,11 +21,11 @@ from pellucid.tables import (
     LARGEST,
     SMILES_NAMES,
     Table,
-    plain,
+    normalized,
     read_table,
     require_column,
     row_names,
-    smiles_place,
+    smiles_index,
     value_of,
 )
 
@@ -114,7 +114,7 @@ class _Cells:
                 return f"{cell.strip()[:20]!r} in row {number}"
         if not self.measured:
             return "blank"
-        if plain(self.title) in ID_NAMES or plain(self.title).endswith("_id"):
+        if normalized(self.title) in ID_NAMES or normalized(self.title).endswith("_id"):
             return "a name or number of the rows"
         if len(self.measured) >= _MIN_VALUES and len(set(self.measured)) == 1:
             return f"always {self.measured[0]:g}"
@@ -196,7 +196,7 @@ def smiles_column(header: Sequence[str], name: str | None, source: str) -> str:
     if name is not None:
         require_column(name, header, source, f"{Parameter('smiles'):=}")
         return name
-    index = smiles_place(header)
+    index = smiles_index(header)
     if index is not None:
         return header[index]
     if any(_is_data(cell) for cell in header):

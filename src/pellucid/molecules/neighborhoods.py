@@ -13,7 +13,7 @@ import torch
 from rdkit import rdBase
 
 from pellucid import _checks
-from pellucid.cache import Arrays, Cache, as_bytes, as_texts, remembered
+from pellucid.cache import Arrays, Cache, as_bytes, as_texts, cached_arrays
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules.analogs import RGroups
@@ -135,7 +135,7 @@ class SimilarityRule:
             "per_kind": self.groups_per_kind,
             "molecules": list(smiles),
         }
-        content = remembered(cache if len(smiles) >= _MIN_CACHED else "none", "molecules/groups", depends, make)
+        content = cached_arrays(cache if len(smiles) >= _MIN_CACHED else "none", "molecules/groups", depends, make)
         return RGroups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
 
     def neighborhoods(
@@ -180,7 +180,7 @@ class SimilarityRule:
         def make() -> Arrays:
             return _pack(self._search(list(centers), list(given), list(pool), groups, jobs, progress))
 
-        return _unpack(remembered(cache, "molecules/neighborhoods", depends, make), len(centers))
+        return _unpack(cached_arrays(cache, "molecules/neighborhoods", depends, make), len(centers))
 
     def _search(
         self, centers: list[str], given: list[str], pool: list[str], groups: RGroups, jobs: int | None, progress: bool

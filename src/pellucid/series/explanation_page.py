@@ -173,7 +173,7 @@ def _trust(explanation: ForecastExplanation) -> str:
         explanation.calibrated,
         explanation.why_not or no_bound_reason(explanation.level, explanation.calibrated),
         witness="the law of a step",
-        where="a further position within its radius that it was not fitted to",
+        points="a further position within its radius that it was not fitted to",
         held_out="sequence",
         rest=rest,
     )

@@ -73,8 +73,8 @@ def assess_files(
     source = healthy if isinstance(healthy, Path) else path
     if trained_on is not None and trained_on == source.resolve().name:
         warn(
-            f"the run was trained on a {'file' if source.is_file() else 'folder'} of the same name, {trained_on}: if the "
-            "healthy recordings are those that it learned from, alarm levels are too low; name others with "
+            f"the run was trained on a {'file' if source.is_file() else 'folder'} of the same name, {trained_on}: if "
+            "the healthy recordings are those that it learned from, alarm levels are too low; name others with "
             f"{Parameter('healthy')}."
         )
     return assess(

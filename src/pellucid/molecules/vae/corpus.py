@@ -142,8 +142,8 @@ class Corpus:
             raise InputError("The source must be SMILES, or a file of them", got=f"{type(source).__name__}")
         source = source if isinstance(source, str | Path) else list(source)
         key = corpus_key(source, largest, limit)
-        target = Path(folder) if folder is not None else cache.place_of(f"trees-{key}", below="molecules")
-        corpus = cls._built_in(target, key) if folder is not None else cache.recall(target, cls.open)
+        target = Path(folder) if folder is not None else cache.cached_path(f"trees-{key}", below="molecules")
+        corpus = cls._built_in(target, key) if folder is not None else cache.read_cached(target, cls.open)
         if corpus is not None:
             return corpus
         with cache.new_folder(target, CONTENT) as draft:

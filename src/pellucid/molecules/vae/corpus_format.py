@@ -17,7 +17,7 @@ from pellucid.cache import key_of
 from pellucid.errors import InputError
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, UnusableMolecule, tree_of
-from pellucid.tables import open_table, smiles_place
+from pellucid.tables import open_table, smiles_index
 
 FORMAT = 2
 CONTENT = "corpus.json"
@@ -174,6 +174,6 @@ def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
         yield from enumerate(source, 1)
         return
     stream = open_table(_existing_file(source), bare=True, undecodable="replace")
-    column = smiles_place(stream.header) or 0
+    column = smiles_index(stream.header) or 0
     for number, cells in stream:
         yield number, cells[column] if column < len(cells) else ""
