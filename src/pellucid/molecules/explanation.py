@@ -21,7 +21,7 @@ from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
 from pellucid.numbers import decimals
-from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, stated
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, known_bounds
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ def explain(
     tree = witnesses[index]
     level, bound = check_level(level), None
     if calibration is not None and len(neighbors) >= FEWEST:
-        bound = stated(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
+        bound = known_bounds(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
     if not isinstance(tree, TreeWitness):
         raise InputError("Molecules are explained by trees", got=f"{type(tree).__name__}")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)

@@ -13,7 +13,7 @@ from pellucid.numbers import listed
 from pellucid.report.numbers import fixed, number
 from pellucid.report.page import render, write_page
 from pellucid.report.sections import trust_sentence
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -154,7 +154,7 @@ def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
         if bounded:
             text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
     few = len(explanation.members) < FEWEST
-    why = explanation.trust() if few else unknown(explanation.level, explanation.calibrated)
+    why = explanation.trust() if few else no_bound_reason(explanation.level, explanation.calibrated)
     return trust_sentence(
         text,
         explanation.level,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.numbers import fixed, percent
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 from pellucid.witnesses.text import presence, tree_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None
     targets = range(len(explanation.targets)) if targets is None else targets
     bounded = [] if explanation.bound is None else [k for k in targets if np.isfinite(explanation.bound[k])]
     if explanation.bound is None or not bounded:
-        return unknown(explanation.level, explanation.calibrated)
+        return no_bound_reason(explanation.level, explanation.calibrated)
     unbounded = [explanation.targets[k] for k in targets if k not in bounded]
     return (
         f"with {percent(explanation.level)} confidence the tree is within "

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.table import Molecules
-from pellucid.runs import mean_of
+from pellucid.runs import finite_mean
 from pellucid.summaries import HELD_OUT, Measure
 
 # The most targets whose accuracy is a measure of its own.
@@ -23,7 +23,7 @@ def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> 
         squares = np.square(test.y - model.task_.shift)
         means = np.sqrt([np.mean(column[np.isfinite(column)]) if np.isfinite(column).any() else np.nan
                          for column in squares.T])  # fmt: skip
-        numbers["relative_error"] = mean_of(scores.accuracy / np.where(means > 0, means, np.nan))
+        numbers["relative_error"] = finite_mean(scores.accuracy / np.where(means > 0, means, np.nan))
     each = zip(test.targets, numbers["each"]["accuracy"], strict=True)
     numbers |= {f"accuracy of {name}": value for name, value in each}
     if numbers["deviation"] is None:

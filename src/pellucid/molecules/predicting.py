@@ -8,18 +8,25 @@ from typing import Any
 
 from rdkit import rdBase
 
-from pellucid.domains import Speak
+from pellucid.domains import MessageCallback
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
 from pellucid.numbers import percent
 from pellucid.tables import read_table
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 
 
 def prediction_table(
-    model: PropertyModel, path: Path, *, column: str | None, trust: bool, level: float, progress: bool, warn: Speak
+    model: PropertyModel,
+    path: Path,
+    *,
+    column: str | None,
+    trust: bool,
+    level: float,
+    progress: bool,
+    warn: MessageCallback,
 ) -> Iterator[list[Any]]:
     """The rows of a table, each followed by its predictions, or by why it has none.
 
@@ -82,7 +89,7 @@ def _trust_cells(explanation: MoleculeExplanation) -> list[Any]:
     return [*tree, *bound, len(explanation.members), note]
 
 
-def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -> None:
+def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: MessageCallback) -> None:
     """Warn of molecules without a tree, or without a bound."""
     trees = [explanation for explanation in explanations if not _note(explanation)]
     if len(trees) < len(explanations):
@@ -92,7 +99,7 @@ def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -
     if unbounded:
         none = all(explanation.bound is None for explanation in trees)
         count = "no bounds" if none else f"bounds missing in {len(unbounded)} rows"
-        warn(f"There are {count}: {unknown(unbounded[0].level, unbounded[0].calibrated)}.")
+        warn(f"There are {count}: {no_bound_reason(unbounded[0].level, unbounded[0].calibrated)}.")
 
 
 def _short(values: Any) -> list[Any]:

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import (
+    Domain,
+    Evaluation,
+    ExplainedPoint,
+    ExplanationSet,
+    MessageCallback,
+    Plan,
+    Source,
+    TrainingOptions,
+)
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 from pellucid.summaries import HELD_OUT, Measure, RunSummary
 
 if TYPE_CHECKING:
@@ -48,11 +57,11 @@ MEASURES = (
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AutoencoderReading(NoOptions):
+class AutoencoderReading(Options):
     """How SMILES are read."""
 
-    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
-    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
+    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
+    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
 
 
 @final
@@ -67,12 +76,15 @@ class AutoencoderSettings(TrainingOptions):
     latent: int | None = option(
         None,
         "Number of coordinates that describe the junction tree, and as many that describe how it is assembled.",
-        default=_SUITS,
+        default_text=_SUITS,
         minimum=1,
     )
-    depth: int | None = option(None, "Rounds of message passing.", default=_SUITS, minimum=1)
+    depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
     patience: int | None = option(
-        None, "Stop early after this many epochs without a better validation loss.", default="all epochs", minimum=1
+        None,
+        "Stop early after this many epochs without a better validation loss.",
+        default_text="all epochs",
+        minimum=1,
     )
 
 
@@ -86,13 +98,13 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
     )
     source: ClassVar[str] = "A table with a column of SMILES, a file of SMILES, or a corpus of junction trees."
     item: ClassVar[str] = "molecule"
-    counted: ClassVar[str] = "molecules"
+    samples: ClassVar[str] = "molecules"
     points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "junction_tree_vae"
     example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
 
-    Reading: ClassVar[type[NoOptions]] = AutoencoderReading
+    Reading: ClassVar[type[Options]] = AutoencoderReading
     Settings: ClassVar[type[TrainingOptions]] = AutoencoderSettings
 
     # -- training ----------------------------------------------------------------------------------------------
@@ -190,7 +202,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         """The bounds, the share of molecules that are reconstructed, and how far trees and network are apart."""
         return MEASURES
 
-    def measure(self, model: JunctionTreeVAE, test: Molecules, *, progress: bool = False) -> Measured:
+    def evaluate(self, model: JunctionTreeVAE, test: Molecules, *, progress: bool = False) -> Evaluation:
         """Scores of the network and of its trees."""
         import numpy as np
 
@@ -199,7 +211,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         encodable = test.select(scores.rows)
         decoded = model.reconstruct(encodable.smiles)
         hits = [text == smiles for text, smiles in zip(decoded, encodable.smiles, strict=True)]
-        return Measured(
+        return Evaluation(
             scores={
                 "elbo": scores.neural.mean,
                 "elbo_of_trees": scores.tree.mean,
@@ -216,14 +228,14 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
     def examples(
         self, model: JunctionTreeVAE, test: Molecules, *, level: float, progress: bool = False
-    ) -> Sequence[Shown]:
+    ) -> Sequence[ExplainedPoint]:
         """Explanations of test molecules whose neighborhoods say something."""
         from pellucid.molecules.vae.files import select_encodable
 
         molecules = _first(select_encodable(test, model.vocabulary_), _EXPLAINED)
         explanations = [model.explain(smiles, level=level) for smiles in molecules.smiles]
         return [
-            Shown(label, explanation, explanation.divergence or 0.0)
+            ExplainedPoint(label, explanation, explanation.divergence or 0.0)
             for label, explanation in zip(molecules.labels(), explanations, strict=True)
             if len(explanation.members) > 2
         ]
@@ -241,10 +253,10 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         model: JunctionTreeVAE,
         path: Path,
         reading: AutoencoderReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         progress: bool,
-        warn: Speak,
+        warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
         """The rows of the table, each followed by the mean of every latent coordinate."""
         from pellucid.molecules.vae.files import encoding_table
@@ -256,12 +268,12 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         model: JunctionTreeVAE,
         what: str,
         reading: AutoencoderReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         level: float,
         progress: bool,
-        warn: Speak,
-    ) -> Explained:
+        warn: MessageCallback,
+    ) -> ExplanationSet:
         """The tree of a molecule, or of each molecule of a table that the encoder can read."""
         from pellucid.molecules.domain import MoleculeReading, molecules_in
 
@@ -275,7 +287,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
                 errors[label] = error
         if not explanations and errors:
             raise next(iter(errors.values()))
-        return Explained(explanations, {label: str(error) for label, error in errors.items()})
+        return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
     # -- pages -------------------------------------------------------------------------------------------------
 
