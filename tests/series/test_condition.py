@@ -344,15 +344,15 @@ def test_healthy_recordings_are_named_in_any_way(follow, model, rig):
 
 
 def test_a_folder_is_read_in_the_order_of_time_and_file_by_file(model, rig, tmp_path, monkeypatch):
-    from pellucid.series import files
+    from pellucid.series import sources
 
     source = rig[LEARNED : LEARNED + 24]
     for i, table in enumerate(source.values):
         np.savez(tmp_path / f"run {i + 1}.npz", x=table, channels=rig.channels)
     (tmp_path / ".hidden").write_text("nothing")
     seen = []
-    once = files.read
-    monkeypatch.setattr(files, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
+    once = sources.read
+    monkeypatch.setattr(sources, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
     condition = assess(model, tmp_path, healthy=20, level=0.95, sequences=5)
     assert seen == [f"run {i + 1}.npz" for i in range(24)]
     assert condition.recordings == tuple(seen)
@@ -387,7 +387,9 @@ def test_what_is_too_short_is_skipped_and_counted(model, rig):
     pieces = assess(model, cut, healthy=4, level=0.5, sequences=3)
     assert pieces.notes == ("20 rows are not used: 20 in 1 part of fewer than 30 rows",)
     assert len(pieces) == 5
-    with pytest.raises(InputError, match=r"context \+ horizon = 30 rows. Got 20 in .*, the longest piece of what was"):
+    with pytest.raises(
+        InputError, match=r"context \+ horizon = 30 rows. Got 20 in .*, the longest piece between gaps and blanks"
+    ):
         assess(model, source.cut([(0, 0, 20), (0, 40, 50)]))
     with pytest.raises(InputError, match="several recordings .* Got 1; choose a smaller `every`"):
         assess(model, rig[8], every=1000)

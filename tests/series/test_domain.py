@@ -153,7 +153,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert summary.baseline.about.startswith("one linear law of the last 25 values for everything, ")
     assert 0 < summary.baseline.scores["relative_error"] < 0.5
     # First what is said of the data, then of the linear law, then of the laws.
-    beginnings = ["The recordings trend (", "So few validation sequences (", "DEEP: ", "GAME: "]
+    beginnings = ["The recordings trend (", "5 validation sequences are too few ", "DEEP: ", "GAME: "]
     assert [text[: len(begin)] for text, begin in zip(summary.verdict, beginnings, strict=False)] == beginnings
     for example in summary.explanations:
         label, _, row = example.place.rpartition(", after row ")
@@ -467,8 +467,7 @@ def test_one_recording_must_be_cut_to_be_followed(worn):
     with written_as(as_flags), pytest.raises(InputError) as caught:
         assess(worn, file)
     assert str(caught.value) == (
-        "There must be several recordings to follow a machine over time. Got 1; cut it into pieces of so many rows "
-        "with --every."
+        "There must be several recordings to follow a machine over time. Got 1; cut it into pieces with --every."
     )
     assert len(assess(worn, file, every=100, healthy="4", level=0.5)) == 8
     with written_as(as_flags):
