@@ -28,22 +28,22 @@ def test_arrays_are_made_once(folder):
         return {"x": np.arange(3)}
 
     for settings in ({"seed": 0}, {"seed": 0}, {"seed": 1}):
-        assert cache.remembered("default", "kind/name", settings, make)["x"].tolist() == [0, 1, 2]
+        assert cache.cached_arrays("default", "kind/name", settings, make)["x"].tolist() == [0, 1, 2]
     assert len(made) == 2
     assert len([path for path in (folder / "kind").iterdir() if path.name.startswith("name-")]) == 2
-    cache.remembered("none", "kind/name", {"seed": 0}, make)
+    cache.cached_arrays("none", "kind/name", {"seed": 0}, make)
     assert len(made) == 3
 
 
 def test_what_is_damaged_is_discarded_and_made_anew(folder):
     for content in (b"broken", b"", b"PK\x03\x04 no archive"):
-        cache.remembered("default", "name", {}, lambda: {"x": np.ones(2)})
+        cache.cached_arrays("default", "name", {}, lambda: {"x": np.ones(2)})
         (file,) = folder.iterdir()
         file.write_bytes(content)
         with pytest.warns(UserWarning, match="name-.*npz could not be read and is made anew"):
-            arrays = cache.remembered("default", "name", {}, lambda: {"x": np.zeros(2)})
+            arrays = cache.cached_arrays("default", "name", {}, lambda: {"x": np.zeros(2)})
         assert arrays["x"].tolist() == [0, 0]
-        assert cache.remembered("default", "name", {}, None)["x"].tolist() == [0, 0]
+        assert cache.cached_arrays("default", "name", {}, None)["x"].tolist() == [0, 0]
         file.unlink()
 
 

@@ -219,7 +219,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(tmp_path, monkeypatch):
 
     monkeypatch.setattr(TableFit, "loss", interrupted)
     model = TableModel()
-    with pytest.raises(KeyboardInterrupt, match="Go on with"):
+    with pytest.raises(KeyboardInterrupt, match="Resume with"):
         model.fit(X, Y, folder=tmp_path)
     with pytest.raises(InputError, match="another `k`: 5 for 12"):
         TableModel(k=5).fit(X, Y, folder=tmp_path, resume=True)

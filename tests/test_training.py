@@ -281,14 +281,16 @@ def test_what_cannot_be_resumed_is_said(tmp_path, capfd):
         run(tmp_path / "file")
     run(tmp_path / "new", resume=True, progress=True, epochs=1)
     assert "There is no checkpoint in" in capfd.readouterr().out
-    with pytest.raises(KeyboardInterrupt, match="Go on with `folder='.*stopped', resume=True`"):
+    with pytest.raises(KeyboardInterrupt, match="Resume with `folder='.*stopped', resume=True`"):
         run(tmp_path / "stopped", stop=3)
     with pytest.raises(KeyboardInterrupt, match="nothing was kept. With `folder=`"):
         run(stop=3)
 
 
 def test_devices_that_are_not_here_are_refused():
-    with pytest.raises(InputError, match='`device` must be one that is here. Got .banana.*Use "auto" or "cpu"'):
+    with pytest.raises(
+        InputError, match='`device` must be available on this machine. Got .banana.*Use "auto" or "cpu"'
+    ):
         run(device="banana")
 
 
@@ -304,7 +306,7 @@ def test_the_best_epoch_is_kept_and_training_stops_early():
 
 def test_a_folder_belongs_to_one_run(tmp_path):
     run(tmp_path, epochs=1)
-    with pytest.raises(InputError, match="must hold no other run.*go on from it with `resume=True`"):
+    with pytest.raises(InputError, match="must hold no other run.*resume that run with `resume=True`"):
         run(tmp_path)
     with pytest.raises(InputError, match="Got another `seed`: 4 for 3; restore it, or start anew"):
         run(tmp_path, epochs=1, seed=4, resume=True)

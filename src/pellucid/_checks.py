@@ -41,10 +41,10 @@ def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
         if len(masked):
-            place = ", ".join(f"{what} {i}" for what, i in zip(("row", "column"), masked[0].tolist(), strict=False))
+            location = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), masked[0].tolist(), strict=False))
             raise InputError(
                 f"{Parameter(name)} must hold no missing values",
-                got=f"{len(masked)} masked, first in {place}",
+                got=f"{len(masked)} masked, first in {location}",
                 cure=f"fill them, e.g. with `{name}.filled(0.0)`, or leave these rows out",
                 parameter=name,
             )
@@ -60,23 +60,23 @@ def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
 
 def _numbers(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
     """Python's numbers and booleans, as tables of mixed columns give them, in float64."""
-    for place, value in np.ndenumerate(values):
+    for index, value in np.ndenumerate(values):
         if isinstance(value, Real | np.bool_):
             continue
-        where = f"row {place[0]}" if place else "its only entry"
-        if len(place) > 1:
-            column = columns[place[1]] if len(columns) == values.shape[1] else place[1]
-            where += f" of column {column!r}"
+        location = f"row {index[0]}" if index else "its only entry"
+        if len(index) > 1:
+            column = columns[index[1]] if len(columns) == values.shape[1] else index[1]
+            location += f" of column {column!r}"
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             raise InputError(
                 f"{Parameter(name)} must hold no missing values",
-                got=f"one in {where}",
+                got=f"one in {location}",
                 cure="fill it or leave it out",
                 parameter=name,
             )
         raise InputError(
             f"{Parameter(name)} must hold numbers or booleans",
-            got=f"{value!r} in {where}",
+            got=f"{value!r} in {location}",
             cure="leave that column out, or turn it into numbers (one column of 0 and 1 for each category)",
             parameter=name,
         )
@@ -191,27 +191,27 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def flat(given: Sequence[Any], kind: type[T], owner: str, what: str) -> tuple[T, ...]:
-    """Things of one kind, given one by one or in lists."""
-    parts = [part for item in given for part in (item if isinstance(item, list | tuple) else [item])]
+def flat(items: Sequence[Any], kind: type[T], owner: str, what: str) -> tuple[T, ...]:
+    """Items of one kind, passed one by one or in lists, as one tuple."""
+    parts = [part for item in items for part in (item if isinstance(item, list | tuple) else [item])]
     if not parts or not all(isinstance(part, kind) for part in parts):
         raise InputError(
             f"{Parameter(owner)} takes one or more {what}",
-            got=f"{given!r}",
+            got=f"{items!r}",
             cure="pass them one by one or in a list",
             parameter=owner,
         )
     return tuple(parts)
 
 
-def names(given: Sequence[Any] | None, default: list[str], kind: str) -> list[str]:
-    """Names for features or outputs: those given, if there are as many as needed."""
-    if given is None:
+def names(texts: Sequence[Any] | None, default: list[str], kind: str) -> list[str]:
+    """Names of features or outputs, one for each; the default if there are none."""
+    if texts is None:
         return default
-    if len(given) != len(default):
+    if len(texts) != len(default):
         raise InputError(
             f"There must be one name for each of the {len(default)} {kind}",
-            got=f"{len(given)}",
-            cure="give one each, in order",
+            got=f"{len(texts)}",
+            cure="pass one for each, in order",
         )
-    return [str(name) for name in given]
+    return [str(name) for name in texts]

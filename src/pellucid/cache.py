@@ -1,6 +1,6 @@
 """The user's cache on disk: results that take long, under a key of everything that they depend on.
 
-What is kept is whole or not there: it is written beside its place and moved there when it is complete. A cache never
+What is kept is whole or not there: it is written beside its path and moved there when it is complete. A cache never
 stops work: what cannot be read is discarded and made anew, what cannot be written is not kept.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-Kept = TypeVar("Kept")
+Content = TypeVar("Content")
 Arrays: TypeAlias = dict[str, np.ndarray]
 Cache: TypeAlias = Literal["default", "none"] | Path
 """A folder; "default" is the user's cache, "none" keeps nothing."""
@@ -50,113 +50,113 @@ def key_of(settings: Mapping[str, Any] | str, content: Iterable[bytes] = ()) -> 
     return digest.hexdigest()[:32]
 
 
-def place_of(name: str, cache: Cache = "default", *, below: str = "") -> Path:
-    """Where something of this name is kept.
+def cached_path(name: str, cache: Cache = "default", *, below: str = "") -> Path:
+    """The path of something in a cache.
 
     Parameters
     ----------
     name : str
-        With its key.
+        Name of the file or folder, with its key.
     cache : Cache
-        Not "none".
+        Which cache; not "none".
     below : str
         A folder in the user's cache; folders that users name have none below them.
     """
     return (cache_folder() / below if cache == "default" else Path(cache)) / name
 
 
-def recall(place: Path, read: Callable[[Path], Kept]) -> Kept | None:
-    """What is kept, or None: what is damaged is discarded with a warning.
+def read_cached(path: Path, read: Callable[[Path], Content]) -> Content | None:
+    """Read something from a cache; None if it is not there. What is damaged is discarded with a warning.
 
     Parameters
     ----------
-    place : Path
+    path : Path
         A file or a folder of the cache, not one that users named.
     read : callable
         Reads it; raises OSError, ValueError, EOFError or BadZipFile (or an `InputError`, which is a ValueError) where
         that cannot be done.
     """
-    if not place.exists():
+    if not path.exists():
         return None
     try:
-        return read(place)
+        return read(path)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        warnings.warn(f"{place} could not be read and is made anew: {str(error).rstrip('.')}", stacklevel=3)
-    if place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
+        warnings.warn(f"{path} could not be read and is made anew: {str(error).rstrip('.')}", stacklevel=3)
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
     else:
         with suppress(OSError):
-            place.unlink()
+            path.unlink()
     return None
 
 
 @contextmanager
-def new_file(place: Path) -> Iterator[Path]:
-    """A draft to be written, in a folder of its own, which then takes its place; nothing is left of half of it."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="draft-", dir=place.parent, ignore_cleanup_errors=True) as folder:
-        draft = Path(folder) / place.name
+def new_file(path: Path) -> Iterator[Path]:
+    """A draft to be written, in a folder of its own, moved to its path at the end; a crash leaves no half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="draft-", dir=path.parent, ignore_cleanup_errors=True) as folder:
+        draft = Path(folder) / path.name
         yield draft
-        draft.replace(place)
+        draft.replace(path)
 
 
 @contextmanager
-def new_folder(place: Path, complete: str) -> Iterator[Path]:
-    """A draft of a folder to be filled, which then takes its place; nothing is left of half of it.
+def new_folder(path: Path, complete: str) -> Iterator[Path]:
+    """A draft of a folder to be filled, moved to its path at the end; a crash leaves no half of it.
 
     Parameters
     ----------
-    place : Path
-        Where it goes: nothing, or an empty folder.
+    path : Path
+        The path of the folder: nothing is there yet, or an empty folder.
     complete : str
         A file of it: if it is there at the end, another process was faster, and its folder stays.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{place.name}-draft-", dir=place.parent))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{path.name}-draft-", dir=path.parent))
     try:
         yield draft
         try:
-            os.replace(draft, place)
+            os.replace(draft, path)
         except OSError:
-            if not (place / complete).exists():
+            if not (path / complete).exists():
                 raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def remembered(cache: Cache, kind: str, settings: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
-    """The arrays that `make` gives, or those that it gave before.
+def cached_arrays(cache: Cache, kind: str, settings: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+    """The arrays that `make` returns, or returned before with the same settings.
 
     Parameters
     ----------
     cache : Cache
-        Where they are kept.
+        Which cache.
     kind : str
         What they are, as in "molecules/neighborhoods": a folder of the user's cache, and the beginning of the file's
         name.
     settings : mapping of str to object
         All that they depend on, ready for JSON.
     make : callable
-        Makes them.
+        Computes the arrays.
     """
     if cache == "none":
         return make()
     below, _, name = kind.rpartition("/")
-    place = place_of(f"{name}-{key_of(settings)}.npz", cache, below=below)
-    arrays = recall(place, _read_arrays)
+    path = cached_path(f"{name}-{key_of(settings)}.npz", cache, below=below)
+    arrays = read_cached(path, _read_arrays)
     if arrays is not None:
         return arrays
     arrays = make()
     try:
-        with new_file(place) as draft:
+        with new_file(path) as draft:
             np.savez_compressed(draft, allow_pickle=False, **arrays)
     except OSError as error:
-        warnings.warn(f"{place} could not be written, so this will be made again next time: {error}", stacklevel=2)
+        warnings.warn(f"{path} could not be written, so this will be made again next time: {error}", stacklevel=2)
     return arrays
 
 
-def _read_arrays(place: Path) -> Arrays:
-    with place.open("rb") as stream, np.load(stream, allow_pickle=False) as content:  # closed whatever happens
+def _read_arrays(path: Path) -> Arrays:
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:  # closed whatever happens
         return dict(content)
 
 
@@ -166,5 +166,5 @@ def as_bytes(texts: list[str]) -> np.ndarray:
 
 
 def as_texts(array: np.ndarray) -> list[str]:
-    """What `as_bytes` was given."""
+    """The lines of text that `as_bytes` made an array of."""
     return array.tobytes().decode().split("\n")

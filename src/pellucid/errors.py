@@ -60,14 +60,14 @@ def _input_error(must: str, got: str | None, cure: str | None, parameter: str | 
 @final
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter that a sentence speaks of, in the words of whoever reads it: Python's by default.
+    """A parameter that a message mentions, written for its reader: as in Python by default.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     value : object, optional
-        To set it to.
+        The value to set it to.
     of : str, optional
         The class that it belongs to.
 
@@ -86,7 +86,7 @@ class Parameter:
 
     @property
     def settable(self) -> bool:
-        """Whether the reader has it at all."""
+        """Whether the reader can set it."""
         writer = _writer.get()
         return writer is None or writer(self) is not None
 
@@ -107,9 +107,9 @@ _writer: ContextVar[Callable[[Parameter], str | None] | None] = ContextVar("_wri
 
 @contextmanager
 def written_as(writer: Callable[[Parameter], str | None]) -> Iterator[None]:
-    """Write parameters in sentences that begin here as `writer` does, such as options of a command.
+    """Write parameters in messages as `writer` does, such as options of a command.
 
-    It returns None for what it does not have.
+    `writer` returns None for parameters that the reader cannot set.
     """
     token = _writer.set(writer)
     try:
@@ -129,7 +129,7 @@ class PellucidWarning(UserWarning):
     """
 
 
-# Lines here are not for the user to change, so warnings point to those that called them.
+# Users cannot change lines of this library, so warnings point to the lines that called it.
 _INSIDE = str(Path(__file__).parent)
 _warned: set[tuple[str, int, str]] = set()
 _silent = ContextVar("_silent", default=False)
@@ -146,15 +146,15 @@ def warn_once(message: str, subject: str) -> None:
     level = 2
     while frame is not None and _is_inside(frame):
         frame, level = frame.f_back, level + 1
-    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    if (*place, subject) not in _warned:
+    line = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if (*line, subject) not in _warned:
         warnings.warn(message, PellucidWarning, stacklevel=level)
-        _warned.add((*place, subject))  # not reached where warnings are errors: the next one is an error again
+        _warned.add((*line, subject))  # not reached where warnings are errors: the next one is an error again
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without warnings: for fits that are made only to judge others, of which the same has been said."""
+    """Suppress `warn_once`, for fits that only judge others about which the same warning was given."""
     token = _silent.set(True)
     try:
         yield
@@ -163,5 +163,5 @@ def quietly() -> Iterator[None]:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    """Of this library, or of torch, which calls it where a game is a module."""
+    """Whether the frame is one of this library, or of torch, which calls games that are modules."""
     return frame.f_code.co_filename.startswith(_INSIDE) or frame.f_globals.get("__name__", "").startswith("torch.")

@@ -1,4 +1,4 @@
-"""The domains that there are: those of Pellucid, those of installed packages, and those that are registered here."""
+"""The registry of domains: those of Pellucid, of installed packages, and those that were registered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
 
 if TYPE_CHECKING:
-    from pellucid.predictions import StructureFeatures
+    from pellucid.auditing.predictions import StructureFeatures
 
 AnyDomain: TypeAlias = Domain[Any, Any]
 
@@ -52,7 +52,7 @@ def domain_named(name: str) -> AnyDomain:
 
 
 def structure_features() -> StructureFeatures:
-    """What witnesses read of molecules in tables of predictions."""
+    """The features of molecules that witnesses read in tables of predictions."""
     from pellucid.molecules.structure_features import FingerprintFeatures
 
     return FingerprintFeatures()

@@ -1,4 +1,4 @@
-"""What a run writes down: frozen records, and the one place that knows their JSON.
+"""The summary of a run: frozen records, and the one module that knows their JSON.
 
 The table of the command line, `compare` and the report are made from a `RunSummary` alone.
 """
@@ -28,7 +28,7 @@ class Measure:
     """A row of the table of measures."""
 
     key: str
-    """Which score it is."""
+    """Key of the score in `ModelSummary.scores`."""
     title: str
     better: Literal["lower", "higher"] = "higher"
     about: str = ""
@@ -37,7 +37,7 @@ class Measure:
 @final
 @dataclass(frozen=True, kw_only=True)
 class ModelSummary:
-    """What the test data say of a model, and how it was trained."""
+    """Scores of a model on test data, and how it was trained."""
 
     scores: Mapping[str, Any] = field(default_factory=dict)
     """Numbers by the keys of the measures; None where one is not known."""
@@ -60,20 +60,20 @@ class BaselineSummary:
 @final
 @dataclass(frozen=True, kw_only=True)
 class DataSummary:
-    """What was read, and how it was divided."""
+    """What was read, and how it was split."""
 
     source: str | None = None
     description: str | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
-    """Rows or items to learn from, to validate on and to test on."""
+    """Sizes of the parts: train, validation, test."""
     split: str | None = None
     split_about: str | None = None
     test_digest: str | None = None
     """A fingerprint of the test data; runs of earlier versions have none."""
     decisions: tuple[str, ...] = ()
-    """What was decided when the data were read, a sentence each."""
+    """How the data were read, one sentence each."""
     rejected: tuple[tuple[Any, ...], ...] = ()
-    """Rows that cannot be used, with the reason; of many the first ones."""
+    """Rejected rows, each with the reason; only the first of many."""
     rejected_count: int = 0
 
 
@@ -93,7 +93,7 @@ class Trial(NamedTuple):
     """A model that was tried, as the validation data see it."""
 
     weight: float | None
-    """Of the game; None is DEEP."""
+    """Weight of the game; None for DEEP."""
     loss: float
     deviation: float
 
@@ -107,7 +107,7 @@ class TradeOff:
     tolerance: float
     chosen: float | None
     loss: str
-    """What the losses are."""
+    """Name of the loss."""
     deviation: str
 
     @property
@@ -137,9 +137,9 @@ class Example:
     """An explanation of a test point, as the report shows it."""
 
     explanation: Mapping[str, Any]
-    """As `to_dict` of the domain's explanation gives it."""
+    """The explanation of the domain, from its `to_dict`."""
     place: str | None = None
-    """What the point is called, and where it stands in the data."""
+    """Name of the point, and where it is in the data."""
     rank: Literal["most", "least", "others"] = "others"
     measured: tuple[float | None, ...] | None = None
 
@@ -147,7 +147,7 @@ class Example:
 @final
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """Everything that a run found, in plain numbers and words."""
+    """The results of a run, in plain numbers and words."""
 
     kind: str
     """The name of the domain."""
@@ -159,14 +159,14 @@ class RunSummary:
     data: DataSummary = field(default_factory=DataSummary)
     settings: Mapping[str, Any] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
-    """Settings that were chosen by the data, a sentence each."""
+    """Settings that were chosen from the data, one sentence each."""
     outputs: tuple[str, ...] = ()
     """What is predicted: targets, channels."""
     measures: tuple[Measure, ...] = ()
     models: Mapping[str, ModelSummary] = field(default_factory=dict)
     """"DEEP", and "GAME" if there is one."""
     verdict: tuple[str, ...] = ()
-    """What somebody should know before reading the numbers, a sentence each."""
+    """What a reader should know before looking at the numbers, one sentence each."""
     deviations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     deviation_unit: str | None = None
     trust: TrustSummary | None = None
@@ -181,7 +181,7 @@ class RunSummary:
         return next(reversed(list(self.models)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON, which knows neither NaN nor infinity."""
+        """The content of the file: None stands for NaN and infinity, which JSON does not have."""
         content = asdict(self)
         if self.trade_off is not None:
             content["trade_off"]["trials"] = [trial._asdict() for trial in self.trade_off.trials]
@@ -189,8 +189,8 @@ class RunSummary:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> RunSummary:
-        """What `to_json` gave, or an earlier version wrote."""
-        content = _renamed(content)
+        """The summary from the content of a file, also of one that an earlier version wrote."""
+        content = _with_current_names(content)
         trade_off = content.get("trade_off")
         if trade_off:
             trade_off = {**trade_off, "trials": tuple(Trial(**trial) for trial in trade_off["trials"])}
@@ -207,7 +207,7 @@ class RunSummary:
 
 
 def write(folder: Path, summary: RunSummary) -> None:
-    """Write a summary into the folder of its run, whole or not at all."""
+    """Write a summary into the folder of its run; a crash leaves no half of it."""
     draft = folder / f"{FILE}.draft"
     draft.write_text(json.dumps(summary.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(draft, folder / FILE)
@@ -221,7 +221,7 @@ def read(folder: str | Path) -> RunSummary:
             f"A finished run is a folder with {FILE}",
             got=f"{folder}, which has none",
             cure=(
-                "pass the folder that `pellucid train` wrote, or let an interrupted run go on with "
+                "pass the folder that `pellucid train` wrote, or resume an interrupted run with "
                 f"{Parameter('resume', True)}"
             ),
         )
@@ -238,16 +238,16 @@ def read(folder: str | Path) -> RunSummary:
 def _record(kind: type[T], content: Mapping[str, Any]) -> T:
     """A record with the fields that are there and not None; lists become tuples."""
     names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    known = {name: value for name, value in content.items() if name in names and value is not None}
-    return kind(**{name: _frozen(value) for name, value in known.items()})
+    present = {name: value for name, value in content.items() if name in names and value is not None}
+    return kind(**{name: _frozen(value) for name, value in present.items()})
 
 
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """With the names of today: earlier versions had others."""
+def _with_current_names(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with current names; earlier versions had others."""
     result = {"outputs": content.get("targets") or content.get("channels"), **content}
     data = dict(content.get("data") or {})
     result["data"] = {"rejected": data.get("left_out"), "rejected_count": data.get("left_out_count"), **data}
@@ -255,15 +255,17 @@ def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
         {**measure, "key": _KEYS.get(measure["key"], measure["key"])} for measure in content.get("measures") or ()
     ]
     for part in ("models", "baseline"):
-        result[part] = _rescored(content.get(part))
+        result[part] = _with_current_keys(content.get(part))
     return result
 
 
-def _rescored(content: Any) -> Any:
+def _with_current_keys(content: Any) -> Any:
     if not isinstance(content, Mapping):
         return content
     return {
-        name: {_KEYS.get(key, key): score for key, score in value.items()} if name == "scores" else _rescored(value)
+        name: {_KEYS.get(key, key): score for key, score in value.items()}
+        if name == "scores"
+        else _with_current_keys(value)
         for name, value in content.items()
     }
 

@@ -1,4 +1,4 @@
-"""Verdicts: what somebody should know before reading the numbers of a run, a sentence each."""
+"""Verdicts: what a reader should know before looking at the numbers of a run, one sentence each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: st
     Parameters
     ----------
     models : mapping of str to ModelSummary
-        With their scores; `relative_error` is divided by that of always predicting the mean, and so is
+        The models with their scores; `relative_error` is divided by that of always predicting the mean, and so is
         `relative_error_one_step` of forecasts.
     tested : int
         The number of test items.
@@ -46,7 +46,7 @@ def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: st
         deep, game = (models[name].scores.get(transparency) for name in ("DEEP", "GAME"))
         if deep is not None and game is not None and not game < deep:
             sentences.append(
-                f"GAME is no more transparent than DEEP here: raise {Parameter('weight')}, or try several weights."
+                f"GAME is no more transparent than DEEP: raise {Parameter('weight')}, or try several weights."
             )
     if tested < _FEW_TESTS:
         sentences.append(f"The test is small ({tested}): differences between the models may be chance.")
@@ -59,11 +59,11 @@ def unexplained(models: Mapping[str, ModelSummary | BaselineSummary], nothing: s
     Parameters
     ----------
     models : mapping of str to ModelSummary
-        With their scores.
+        The models with their scores.
     nothing : str
-        What they do not explain, in words.
+        What their witnesses do not explain, in words.
     cure : str
-        What might help.
+        What to try.
     """
     shares = {name: model.scores.get(HELD_OUT) for name, model in models.items()}
     return [

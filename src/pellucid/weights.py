@@ -51,7 +51,7 @@ def trade_off(trials: Sequence[Trial], tolerance: float, *, loss: str, deviation
 
 
 def check_tolerance(tolerance: Any) -> float:
-    """A tolerance, or an error."""
+    """The tolerance as a float; an error unless it is a share."""
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 10:
         raise InputError(
             f"{Parameter('tolerance')} must be a share of DEEP's validation loss, 0 or more",

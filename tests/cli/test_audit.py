@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from pellucid import InputError, audit
 from pellucid import nearest as near
+from pellucid.auditing.reading import read_predictions
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
 from pellucid.cli import command_line
 from pellucid.molecules import nav17
-from pellucid.prediction_tables import read_predictions
 from pellucid.registry import structure_features
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
@@ -51,7 +51,7 @@ def test_a_linear_predictor_is_exact_in_the_units_of_the_columns(tmp_path):
     result = run(write(tmp_path / "a.csv", columns), "-o", tmp_path / "out.csv")
     assert result.exit_code == 0
     assert (
-        "all 80 witnesses are exact at their own members, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n"
+        "all 80 witnesses are exact at their members, up to rounding:\nprediction = 2 + 3 speed - 0.01 load\n"
         in result.stdout
     )
     assert "ignored columns:\n  id: an identifier\n" in result.stdout
@@ -198,7 +198,7 @@ def test_an_outcome_is_flagged_and_kept_if_it_is_named(tmp_path):
     measured = {"age": age, "km driven": age * 3 + generator.normal(size=100), "prediction": age * 3}
     asked = run(write(tmp_path / "b.csv", measured)).stdout
     assert "note: km driven rises and falls with the predictions (rank correlation 1.00)" in asked
-    assert "say --truth 'km driven'; if the model read it, name it among the --features." in asked
+    assert "set --truth 'km driven'; if the model read it, name it among the --features." in asked
 
 
 def test_trees_find_a_step(tmp_path):
@@ -283,7 +283,7 @@ def test_outputs_of_different_units_are_ranked_by_their_own(tmp_path):
     asked = ("--truth", "label", "--neighbors", 15, "--ridge", 0)
     result = run(path, *asked, "-o", tmp_path / "out.json", "-o", tmp_path / "out.html")
     assert "predictions: proba_0, proba_1" in result.stdout
-    assert "no error against label is told: --truth needs one --prediction, and there are 2" in result.stdout
+    assert "no error against label is reported: --truth needs one --prediction, and there are 2" in result.stdout
     assert "error of" not in result.stdout
     f, x = np.stack([WAVE, large], axis=1), np.stack([SPEED, LOAD], axis=1)
     gaps = [f[m] - LinearRegression().fit(x[m], f[m]).predict(x[m]) for m in nearest(15)]
@@ -415,7 +415,7 @@ def test_columns_that_are_no_features_are_told(tmp_path):
         "site": "a name: 3 different texts in 4 rows",
         "batch": "always the same",
         "empty": "blank",
-        "y_true": "looks like measured values; say so with `truth=`, or ask for it with `features=`",
+        "y_true": "looks like measured values; name it with `truth=`, or with `features=`",
     }
     assert read_predictions(path, features=["time", "y_true"]).features == ("time", "y_true")
     assert read_predictions(path, truth="y_true").errors() == {"y_pred": pytest.approx(np.sqrt(37 / 4))}
@@ -438,7 +438,7 @@ def test_columns_that_are_no_features_are_told(tmp_path):
         ),
         ("a,prediction\n1,high\n5,low\n2,3\n", {}, "Column 'prediction'.*finite numbers. Got 'high' in row 2"),
         ("a,prediction\n1,inf\n5,3\n2,3\n", {}, "Got 'inf' in row 2"),
-        ("a,b\n1,2\n5,3\n", {}, "must have a column of predictions.*Got a, b; say which one it is with `prediction=`"),
+        ("a,b\n1,2\n5,3\n", {}, "must have a column of predictions.*Got a, b; name it with `prediction=`"),
         ("a,a,f\n1,2,1\n5,3,1\n", {}, "must have its own name. Got 'a' twice"),
         (
             "a,f\n1,2\n5,3\n",

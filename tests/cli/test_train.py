@@ -180,13 +180,13 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 
 def test_a_run_is_not_overwritten(place):
     again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
-    assert "go on from it with --resume, or choose another folder with --out" in run(*again, code=1).stderr
+    assert "resume that run with --resume, or choose another folder with --out" in run(*again, code=1).stderr
     # Before anything is read.
     for kind, folder in (("molecules", "run"), ("series", "series")):
         early = run("train", kind, place / "nothing.csv", "-o", place / folder, code=1).stderr
         assert "The folder of a new run must hold no other run" in early
     absent = run(*again[: -len(SMALL) - 1], place / "absent", *SMALL, "--resume", code=1).stderr
-    assert "There must be an interrupted run to go on from" in absent
+    assert "There must be an interrupted run to resume" in absent
     before = json.loads((place / "run" / "summary.json").read_text())
     run(*again, "--resume")  # it was not interrupted: the same once more
     after = json.loads((place / "run" / "summary.json").read_text())
@@ -208,7 +208,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(place, tmp_path):
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert f"Go on with: pellucid {' '.join(words)} -o {tmp_path / 'run'} --resume" in stderr
+    assert f"Resume with: pellucid {' '.join(words)} -o {tmp_path / 'run'} --resume" in stderr
     assert "Traceback" not in stderr
     assert checkpoint.exists()
     assert not (tmp_path / "run" / "summary.json").exists()
@@ -393,7 +393,7 @@ def test_of_runs_of_earlier_versions_nothing_is_known(place, tmp_path):
     del summary["data"]["test_digest"]
     (tmp_path / "old" / "summary.json").write_text(json.dumps(summary))
     told = run("compare", tmp_path / "old", place / "run").stderr
-    assert "same data cannot be known, as an earlier version wrote one" in told
+    assert "same data is not known, as an earlier version wrote one" in told
 
 
 def test_a_report_is_written_once_more(place, tmp_path):

@@ -123,7 +123,7 @@ def test_labels_of_medians_do_not_lie_on_the_line_of_the_other(medians):
 def test_ticks_are_round_and_inside():
     assert [v for v, _ in ticks(0.13, 0.87)] == [0.2, 0.4, 0.6, 0.8]
     assert [text for _, text in ticks(-2.5, 2.5)] == ["\u22122", "\u22121", "0", "1", "2"]
-    assert [v for v, _ in ticks(0, 3, whole=True)] == [0, 1, 2, 3]
+    assert [v for v, _ in ticks(0, 3, integers=True)] == [0, 1, 2, 3]
 
 
 def test_one_value_alone_has_a_place():

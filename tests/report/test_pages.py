@@ -210,7 +210,7 @@ def test_of_few_none_is_the_least_or_the_most_trustworthy(molecules, series, tmp
 
 
 def test_trust_is_told_wherever_it_is_known():
-    words = {"witness": "the tree", "where": "a similar molecule that it was not fitted to"}
+    words = {"witness": "the tree", "points": "a similar molecule that it was not fitted to"}
     assert trust_sentence("0.41", 0.9, 98, "", **words) == (
         "With 90\u00a0% confidence the tree is within 0.41 of the network at a similar molecule that it was not fitted "
         "to (calibrated on 98 held-out neighborhoods)."

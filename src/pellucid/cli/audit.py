@@ -102,9 +102,9 @@ def audit(
     if wrong:
         raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
 
-    from pellucid.prediction_tables import read_predictions
+    from pellucid.auditing.reading import read_predictions
+    from pellucid.auditing.tables import audit_predictions
     from pellucid.registry import structure_features
-    from pellucid.table_audit import audit_predictions
     from pellucid.tables import read_table
 
     cells = read_table(table)
@@ -132,7 +132,7 @@ def audit(
         if error.parameter in _SETTINGS:  # options that do not go together
             raise typer.BadParameter(str(error)) from error
         raise
-    for path in out or []:  # first: whoever reads the output may have seen enough before its end
+    for path in out or []:  # before printing, which stops when the reader of a pipe does
         result.write(path)
     say(result.text())
     if out:

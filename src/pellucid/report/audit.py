@@ -17,7 +17,7 @@ from pellucid.report.page import render, write_page
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from pellucid.auditing import Audit
+    from pellucid.auditing.core import Audit
 
 # Neighborhoods at either end that are shown; of fewer than eight none is called the least or the most trustworthy.
 _SHOWN, _FEW = 5, 8
@@ -92,14 +92,14 @@ def fragment(audit: Audit, level: float = 0.9) -> Markup:
 def _viewer(
     audit: Audit, level: float, names: Sequence[str] | None, text: Callable[[int], str] | None
 ) -> Callable[[int], dict[str, Any]]:
-    """What a card tells of a neighborhood, given by its place."""
+    """A function that returns the content of the card of a neighborhood, by its index."""
     witnesses, hoods = audit.witnesses, audit.witnesses.hoods
     bound, relative, outputs = audit.bound(level), audit.relative(), _outputs(audit)
     rmse = audit.rmse_by_output
     predicted = witnesses.f[hoods.centers].double().cpu().numpy()
-    said = witnesses.at_centers().double().cpu().numpy()
+    approximations = witnesses.at_centers().double().cpu().numpy()
     # Prediction and witness with the digits that tell them apart from others.
-    places = [decimals(witnesses.f[:, k].tolist()) for k in range(len(outputs))]
+    digits = [decimals(witnesses.f[:, k].tolist()) for k in range(len(outputs))]
 
     def view(i: int) -> dict[str, Any]:
         witness = witnesses[i]
@@ -110,8 +110,8 @@ def _viewer(
             "rows": [
                 (
                     name,
-                    fixed(predicted[i, k], places[k]),
-                    fixed(said[i, k], places[k]),
+                    fixed(predicted[i, k], digits[k]),
+                    fixed(approximations[i, k], digits[k]),
                     number(float(rmse[i, k]), 2),
                     number(float(bound[i, k]), 2) if np.isfinite(bound[i, k]) else "not known",
                 )
@@ -124,29 +124,33 @@ def _viewer(
 
 
 def _common(audit: Audit, level: float) -> dict[str, Any]:
-    found = audit.to_dict(level)
+    summary = audit.to_dict(level)
     sizes = audit.witnesses.hoods.sizes.cpu().numpy()
     relative, outputs = audit.relative(), _outputs(audit)
-    quantiles = found["deviation_quantiles"]
-    left_out, caution = found["held_out_variance_explained"], audit.caution()
+    quantiles = summary["deviation_quantiles"]
+    held_out, caution = summary["held_out_variance_explained"], audit.caution()
     several = len(outputs) > 1
     pooled = "; of all outputs together, in their own units" if several else ""
-    # One of the outputs, for they have units of their own.
-    told, bound = next(((k, b) for k, b in enumerate(found["bound"]) if b is not None), (0, None))
+    # One of the outputs: they differ in their units.
+    output, bound = next(((k, b) for k, b in enumerate(summary["bound"]) if b is not None), (0, None))
     confidence = f"with {percent(level)} confidence"
     return {
         "caution": f"{caution[0].upper()}{caution[1:]}." if caution else "",
-        "trust": _trust(audit, found["bound"], level),
+        "trust": _trust(audit, summary["bound"], level),
         "level": percent(level),
         "outputs": outputs,
         "histogram": histogram({"distance": relative.tolist()}, "mean distance, in standard deviations"),
         "tiles": [
-            {"name": "Variance explained", "value": percent(found["explained"], 0), "note": "at the members fitted to"}
-            if left_out is None
+            {
+                "name": "Variance explained",
+                "value": percent(summary["explained"], 0),
+                "note": "at the members fitted to",
+            }
+            if held_out is None
             else {
                 "name": "Held-out variance explained",
-                "value": percent(left_out, 0),
-                "note": f"at members not fitted to; {percent(found['explained'], 0)} at those fitted to",
+                "value": percent(held_out, 0),
+                "note": f"at members not fitted to; {percent(summary['explained'], 0)} at those fitted to",
             },
             {
                 "name": "Distance, median",
@@ -154,7 +158,7 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
                 "note": f"of predictor and witness; worst {number(float(relative.max()), 2)}\u00a0sd",
             },
             {
-                "name": f"Trust bound, {outputs[told]}" if several else "Trust bound",
+                "name": f"Trust bound, {outputs[output]}" if several else "Trust bound",
                 "value": number(bound, 2),
                 "note": f"not known {confidence}"
                 if bound is None
@@ -162,19 +166,19 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
             },
         ],
         "table": [
-            ("Held-out variance explained", percent(left_out, 1),
+            ("Held-out variance explained", percent(held_out, 1),
              "of the predictor's inside the neighborhoods, at members that the witness was not fitted to: the honest "
              "one; zero is no better than a constant"),
-            ("Variance explained", percent(found["explained"], 1),
+            ("Variance explained", percent(summary["explained"], 1),
              "at the members that the witnesses were fitted to: high even for noise"),
-            ("Neighborhoods", number(found["neighborhoods"]), ""),
+            ("Neighborhoods", number(summary["neighborhoods"]), ""),
             ("Members", f"{np.median(sizes):g}", f"median; the largest has {sizes.max():g}"),
-            ("Deviation, mean", number(found["deviation"]), f"of predictor and witness over the members{pooled}"),
+            ("Deviation, mean", number(summary["deviation"]), f"of predictor and witness over the members{pooled}"),
             ("Deviation, quantiles", f"{number(quantiles['5%'])} {NOTHING} {number(quantiles['95%'])}",
              f"from 5 % to 95 %; the largest is {number(quantiles['100%'])}"),
-            ("RMSE at the centers", number(found["rmse_at_centers"]), f"of predictor and witness{pooled}"),
-            ("Pairs ordered alike, locally", percent(found["auc_local"], 1), "generalized AUC inside neighborhoods"),
-            ("Pairs ordered alike, globally", percent(found["auc_global"], 1), "generalized AUC over all centers"),
+            ("RMSE at the centers", number(summary["rmse_at_centers"]), f"of predictor and witness{pooled}"),
+            ("Pairs ordered alike, locally", percent(summary["auc_local"], 1), "generalized AUC inside neighborhoods"),
+            ("Pairs ordered alike, globally", percent(summary["auc_global"], 1), "generalized AUC over all centers"),
         ],
     }  # fmt: skip
 

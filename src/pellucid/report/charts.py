@@ -45,7 +45,7 @@ def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *,
     counts = {name: np.histogram(group, edges)[0] for name, group in values.items()}
     labels = _ROWS + _ROW * (len(counts) - 1) + 7
     frame = Frame(x=(edges[0], edges[-1]), y=(0, 1.08 * max(c.max() for c in counts.values())), top=labels)
-    parts = [frame.axes(name, "neighborhoods", whole=(False, True))]
+    parts = [frame.axes(name, "neighborhoods", integers=(False, True))]
     bar = Markup('<rect class="bar {}" x="{}" y="{}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
     for i, (model, group) in enumerate(counts.items()):
         for count, low, high in zip(group.tolist(), edges[:-1], edges[1:], strict=True):
@@ -61,23 +61,23 @@ def histogram(groups: Mapping[str, Sequence[float]], name: str = "deviation", *,
         _median(frame, tone(name, i), value, *spot)
         for i, ((name, value), spot) in enumerate(zip(medians.items(), spots, strict=True))
     ]
-    told = ", ".join(f"{name}: median {number(value)}" for name, value in medians.items())
-    return frame.svg(Markup("").join(parts), f"Distribution of deviations. {told}.", "histogram")
+    legend = ", ".join(f"{name}: median {number(value)}" for name, value in medians.items())
+    return frame.svg(Markup("").join(parts), f"Distribution of deviations. {legend}.", "histogram")
 
 
 def place_medians(frame: Frame, medians: Sequence[float]) -> list[tuple[int, bool]]:
-    """Where the labels of medians go: the row of each, from the top, and whether it is at the left of its line.
+    """The positions of the labels of medians: the row of each, from the top, and whether it is left of its line.
 
     A line begins in the row of its label, so that it crosses the labels of the rows below alone.
     """
-    places = [frame.across(value) for value in medians]
+    lines = [frame.across(value) for value in medians]
     widths = [_LETTER * len(f"median {number(value)}") + 6 for value in medians]
 
     def faults(rows: Sequence[int], lefts: Sequence[bool]) -> int:
-        spans = [(x - w, x) if left else (x, x + w) for x, w, left in zip(places, widths, lefts, strict=True)]
+        spans = [(x - w, x) if left else (x, x + w) for x, w, left in zip(lines, widths, lefts, strict=True)]
         outside = sum(low < 0 or high > frame.width for low, high in spans)
         crossed = sum(
-            rows[j] < rows[i] and low < places[j] < high
+            rows[j] < rows[i] and low < lines[j] < high
             for i, (low, high) in enumerate(spans)
             for j in range(len(spans))
         )
@@ -126,13 +126,13 @@ def trade_off(costs: TradeOff) -> Markup:
         band = Markup('<rect class="band" x="{}" y="{}" width="{:.1f}" height="{:.1f}"/>')
         parts.append(band.format(left, top, right - left, frame.bottom - top))
     parts.append(frame.axes("deviation", "loss"))
-    places = [(frame.across(trial.deviation), frame.down(trial.loss)) for trial in trials]
-    line = " ".join(f"{x},{y}" for x, y in places)
+    positions = [(frame.across(trial.deviation), frame.down(trial.loss)) for trial in trials]
+    line = " ".join(f"{x},{y}" for x, y in positions)
     parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
     names = ["DEEP" if trial.weight is None else f"weight {trial.weight:g}" for trial in trials]
     looks = ["deep" if trial.weight is None else "game" for trial in trials]
     chosen = [trial.weight is not None and trial.weight == costs.chosen for trial in trials]
-    for (x, y), trial, name, look, ring in zip(places, trials, names, looks, chosen, strict=True):
+    for (x, y), trial, name, look, ring in zip(positions, trials, names, looks, chosen, strict=True):
         about = f"{name}: loss {number(trial.loss, 4)}, deviation {number(trial.deviation)}"
         if ring:
             parts.append(Markup('<circle class="chosen {}" cx="{}" cy="{}" r="9"/>').format(look, x, y))
@@ -140,7 +140,7 @@ def trade_off(costs: TradeOff) -> Markup:
         parts.append(point.format(look, x, y, about))
     texts = [f"{name}, chosen" if ring else name for name, ring in zip(names, chosen, strict=True)]
     first = sorted(range(len(trials)), key=lambda i: (not chosen[i], looks[i] != "deep", i))
-    points = [(x, y, 10.0 if ring else 5.0) for (x, y), ring in zip(places, chosen, strict=True)]
+    points = [(x, y, 10.0 if ring else 5.0) for (x, y), ring in zip(positions, chosen, strict=True)]
     for i, x, y, side in place_labels(frame, texts, points, first):
         label = Markup('<text class="value {} {}" x="{:g}" y="{:g}">{}</text>')
         parts.append(label.format(looks[i], side, x, y, texts[i]))
@@ -150,20 +150,20 @@ def trade_off(costs: TradeOff) -> Markup:
 def place_labels(
     frame: Frame, texts: Sequence[str], points: Sequence[tuple[float, float, float]], order: Sequence[int]
 ) -> list[tuple[int, float, float, str]]:
-    """Where the labels of points go, so that none lies on another or on a point: (label, x, y, anchor).
+    """The positions of the labels of points, such that none covers another or a point: (label, x, y, anchor).
 
-    Each takes the first free place around its point; one that finds none is left out, for points tell their own names.
+    Each takes the first free position around its point; without one it is omitted, as points have tooltips.
 
     Parameters
     ----------
     frame : Frame
-        Where the points lie.
+        The frame of the chart.
     texts : sequence of str
         The labels.
     points : sequence of (float, float, float)
-        Places and radii.
+        Positions and radii.
     order : sequence of int
-        Who chooses first.
+        The labels in the order in which they choose.
     """
     taken = [(x - r, y - r, x + r, y + r) for x, y, r in points]
     result = []
@@ -181,13 +181,13 @@ def place_labels(
 
 
 def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Of two boxes (left, top, right, bottom)."""
+    """Whether two boxes (left, top, right, bottom) overlap."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def tone(name: str, place: int) -> str:
+def tone(name: str, index: int) -> str:
     """The class of a model's color."""
-    return {"DEEP": "deep", "GAME": "game"}.get(name, ("game", "deep", "third")[place % 3])
+    return {"DEEP": "deep", "GAME": "game"}.get(name, ("game", "deep", "third")[index % 3])
 
 
 def _around(values: Sequence[float], *, from_zero: bool = False) -> tuple[float, float]:

@@ -19,7 +19,7 @@ LEFT, RIGHT, TOP, BOTTOM = 48.0, 12.0, 20.0, 40.0
 @final
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """From data to places in a picture; y points up in the data and down in the picture."""
+    """Maps data to positions in a picture; y points up in the data and down in the picture."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -51,7 +51,7 @@ class Frame:
         x_name: str,
         y_name: str,
         *,
-        whole: tuple[bool, bool] = (False, False),
+        integers: tuple[bool, bool] = (False, False),
         marks: Sequence[tuple[float, str]] | None = None,
     ) -> Markup:
         """Grid, numbers and names.
@@ -59,22 +59,22 @@ class Frame:
         Parameters
         ----------
         x_name, y_name : str
-            What stands along the axes.
-        whole : (bool, bool)
-            Whether the numbers along x and along y must be whole.
+            Names of the axes.
+        integers : (bool, bool)
+            Whether the numbers along x and along y must be integers.
         marks : sequence of (float, str), optional
-            Places and texts along y, where these are not round numbers in even steps.
+            Positions and texts along y, unless round numbers in even steps will do.
         """
         from markupsafe import Markup
 
         parts = []
-        for value, text in ticks(*self.y, whole=whole[1]) if marks is None else marks:
+        for value, text in ticks(*self.y, integers=integers[1]) if marks is None else marks:
             y = self.down(value)
             parts.append(Markup('<path class="grid" d="M{} {}H{}"/>').format(LEFT, y, self.width - RIGHT))
             parts.append(Markup('<text class="end" x="{}" y="{}">{}</text>').format(LEFT - 6, y + 4, text))
-        for value, text in ticks(*self.x, whole=whole[0]):
-            place = self.across(value)
-            parts.append(Markup('<text class="mid" x="{}" y="{}">{}</text>').format(place, self.bottom + 16, text))
+        for value, text in ticks(*self.x, integers=integers[0]):
+            x = self.across(value)
+            parts.append(Markup('<text class="mid" x="{}" y="{}">{}</text>').format(x, self.bottom + 16, text))
         parts.append(Markup('<path class="axis" d="M{} {}H{}"/>').format(LEFT, self.bottom, self.width - RIGHT))
         middle = (LEFT + self.width - RIGHT) / 2
         name = Markup('<text class="mid name" x="{}" y="{}">{}</text>')
@@ -91,7 +91,7 @@ class Frame:
         )
 
 
-def ticks(low: float, high: float, *, count: int = 5, whole: bool = False) -> list[tuple[float, str]]:
+def ticks(low: float, high: float, *, count: int = 5, integers: bool = False) -> list[tuple[float, str]]:
     """Round values between low and high, about `count` of them, and their texts.
 
     Examples
@@ -101,8 +101,8 @@ def ticks(low: float, high: float, *, count: int = 5, whole: bool = False) -> li
     """
     rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
-    step = power * next(s for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999 and not (whole and s == 2.5))
-    if whole:
+    step = power * next(s for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999 and not (integers and s == 2.5))
+    if integers:
         step = max(1.0, step)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     values = [round(i * step, 12) for i in range(first, last + 1)]

@@ -49,7 +49,7 @@ def embed(data: Any) -> Markup:
     """
     from markupsafe import Markup
 
-    # No sign of markup is left afterwards.
+    # Afterwards no character of the text is markup.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -75,7 +75,7 @@ def _environment() -> Environment:
 
 
 def _asset(name: str) -> Markup:
-    """A file of our own styles or scripts, as it is: there is no text of users in it."""
+    """One of the styles or scripts of the package, unescaped: it holds no text of users."""
     from markupsafe import Markup
 
     text = files("pellucid.report").joinpath("templates", name).read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def _asset(name: str) -> Markup:
 
 
 def _digest(script: str) -> str:
-    """By which the page's policy knows its own script: no other is run."""
+    """The hash by which the content security policy of the page allows its script, and no other."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 

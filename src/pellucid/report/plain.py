@@ -20,7 +20,7 @@ def write_run(summary: RunSummary, path: Path, *, item: str) -> None:
     path : Path
         The HTML file.
     item : str
-        What is explained, one of them.
+        Noun for one thing that is explained.
     """
     # Summaries begin with the most trustworthy, pages with the least.
     items = [

@@ -1,4 +1,4 @@
-"""What every run tells, whatever it was trained on: a summary, ready for the page."""
+"""The sections of every report, whatever its domain, made from the summary of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[
     summary : RunSummary
         What the run measured.
     calibrated_on : str
-        What the bounds were calibrated on, one of them.
+        Noun for one thing that the bounds were calibrated on.
     """
     deviations = {name: values for name, values in summary.deviations.items() if values}
     costs = summary.trade_off
@@ -103,7 +103,7 @@ def tiles(summary: RunSummary) -> list[dict[str, str]]:
     bounds = summary.trust.bound.get(main, ()) if summary.trust else ()
     calibrated = [k for k, bound in enumerate(bounds) if bound is not None]
     if summary.trust and calibrated:
-        # Outputs have units of their own: one of them is told, never a mean.
+        # Outputs differ in their units: one of them is shown, never a mean.
         first = calibrated[0]
         name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[first]}"
         others = "; the others below" if len(bounds) > 1 else ""
@@ -151,7 +151,7 @@ def trust(summary: RunSummary) -> dict[str, Any] | None:
 
 
 def settings(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and values as text; settings within settings are told one by one, those without a value not at all."""
+    """Names and values as text; nested settings become rows of their own, those without a value are omitted."""
     rows: list[tuple[str, str]] = []
     for key, value in content.items():
         name = str(key).replace("_", " ")
@@ -177,7 +177,7 @@ def trust_sentence(
     reason: str,
     *,
     witness: str,
-    where: str,
+    points: str,
     held_out: str = "neighborhood",
     rest: Sequence[str] = (),
 ) -> str:
@@ -186,27 +186,27 @@ def trust_sentence(
     Parameters
     ----------
     bound : str, optional
-        As text, or None if it is not known.
+        The bound as text; None if it is not known.
     level : float
         The confidence of the bound.
     calibrated : int
         The number of held-out neighborhoods that it was learned from.
     reason : str
-        Why it is not known; see `pellucid.trust.unknown`.
+        Why it is not known; see `pellucid.trust.no_bound_reason`.
     witness : str
         What the witness is: "the tree", "the law".
-    where : str
-        "a similar molecule that it was not fitted to".
+    points : str
+        What the bound holds at: "a similar molecule that it was not fitted to".
     held_out : str
-        What the bound was calibrated on, one of them.
+        Noun for one thing that the bound was calibrated on.
     rest : sequence of str
-        Outputs for which it is not known, where it is for others.
+        Outputs for which it is not known, if it is known for others.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
     held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
     missing = f"; not known for {', '.join(rest)}" if rest else ""
-    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {where} ({held}){missing}."
+    return f"With {percent(level)} confidence {witness} is within {bound} of the network at {points} ({held}){missing}."
 
 
 def _beside(change: str, deep: str) -> str:

@@ -45,7 +45,7 @@ def timeline(
     alarm : int, optional
         The recording of the first alarm.
     label : str
-        Tells the picture to those who do not see it.
+        Description of the picture, for screen readers.
     """
     from markupsafe import Markup
 
@@ -66,9 +66,9 @@ def timeline(
     if healthy is not None:
         begin, end = frame.across(healthy[0] + 1), frame.across(healthy[1] + 1)
         sound = Markup('<rect class="healthy" x="{}" y="{}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
-        told = f"healthy: recordings {healthy[0] + 1} to {healthy[1] + 1}"
-        parts.append(sound.format(begin, frame.top, max(2.0, end - begin), frame.bottom - frame.top, told))
-    parts.append(frame.axes("recording", "", whole=(True, False), marks=_marks(low - pad, high + pad)))
+        label_text = f"healthy: recordings {healthy[0] + 1} to {healthy[1] + 1}"
+        parts.append(sound.format(begin, frame.top, max(2.0, end - begin), frame.bottom - frame.top, label_text))
+    parts.append(frame.axes("recording", "", integers=(True, False), marks=_marks(low - pad, high + pad)))
     if math.isfinite(limit):
         for level in (limit,) if rising else (limit, -limit):
             path = Markup('<path class="level" d="M{} {}H{}"><title>alarm level {}</title></path>')
@@ -100,7 +100,7 @@ def squeezed(distance: float) -> float:
 
 
 def _marks(low: float, high: float) -> list[tuple[float, str]]:
-    """Places along the axis that fit, and their texts: not more than seven."""
+    """Heights along the axis that fit, and their texts: at most seven."""
     sides = [value for value in _MARKS if squeezed(value) <= max(high, -low)]
     if len(sides) > 2:
         sides = [value for value in sides if value not in (3.0, 30.0)]
@@ -108,11 +108,11 @@ def _marks(low: float, high: float) -> list[tuple[float, str]]:
         sides = sides[1::2]
     values = [-value for value in sides[::-1]] + [0.0] + list(sides)
     texts = [(squeezed(value), f"{value:g}".replace("-", MINUS)) for value in values]
-    return [(place, text) for place, text in texts if low <= place <= high]
+    return [(height, text) for height, text in texts if low <= height <= high]
 
 
 def _pieces(heights: np.ndarray) -> list[list[int]]:
-    """Places of values that are joined by a line: without those that are not known, and not too many."""
+    """Indices of the values of each unbroken line: without those that are not known, and not too many."""
     step = max(1, math.ceil(len(heights) / (_POINTS / 2)))
     pieces: list[list[int]] = [[]]
     for begin in range(0, len(heights), step):

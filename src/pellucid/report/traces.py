@@ -38,7 +38,7 @@ def lines(traces: Sequence[Trace], spread: tuple[Sequence[float], Sequence[float
     spread : (sequence of float, sequence of float), optional
         Lower and upper values of a band from step 1 on.
     label : str
-        Tells the picture to those who do not see it.
+        Description of the picture, for screen readers.
     """
     from markupsafe import Markup
 
@@ -50,7 +50,7 @@ def lines(traces: Sequence[Trace], spread: tuple[Sequence[float], Sequence[float
     first = min(trace.first for trace in traces)
     last = max(trace.first + len(trace.values) - 1 for trace in traces)
     frame = Frame(x=(first, last), y=(low - pad, high + pad))
-    parts = [frame.axes("step", "", whole=(True, False))]
+    parts = [frame.axes("step", "", integers=(True, False))]
     if spread is not None:
         steps = range(1, 1 + len(spread[0]))
         forth = [f"{frame.across(h)},{frame.down(v)}" for h, v in zip(steps, spread[1], strict=True)]
@@ -81,7 +81,7 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
     limit : float
         The absolute value of the strongest shade.
     label : str
-        Tells the picture to those who do not see it.
+        Description of the picture, for screen readers.
     """
     from markupsafe import Markup
 
@@ -109,8 +109,8 @@ def heat_map(values: np.ndarray, names: Sequence[str], limit: float, label: str)
     parts.append(column.format(left, cell, bottom, left))
     every = max(1, round(steps / 5))
     for h in range(0, steps, every):
-        place = Markup('<text class="mid" x="{:.1f}" y="{:.0f}">{}</text>')
-        parts.append(place.format(left + (h + 0.5) * cell, bottom + 15, h + 1))
+        tick = Markup('<text class="mid" x="{:.1f}" y="{:.0f}">{}</text>')
+        parts.append(tick.format(left + (h + 0.5) * cell, bottom + 15, h + 1))
     parts.append(
         Markup('<text class="mid name" x="{:.1f}" y="{:.0f}">step</text>').format(left + steps * cell / 2, bottom + 31)
     )

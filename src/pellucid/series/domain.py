@@ -6,8 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Monitor, Plan, Shown, Source, Speak, TrainingOptions
-from pellucid.options import NoOptions
+from pellucid.domains import (
+    Domain,
+    Evaluation,
+    ExplainedPoint,
+    ExplanationSet,
+    MessageCallback,
+    Plan,
+    Source,
+    SupportsMonitoring,
+    TrainingOptions,
+)
+from pellucid.options import Options
 from pellucid.series.explaining import SeriesExplaining
 from pellucid.series.measures import CURE, MEASURES, UNEXPLAINED, measured
 from pellucid.series.monitoring import SeriesAssessing
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @final
-class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
+class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
     """Forecasts of several channels, explained by local autoregressive laws."""
 
     name: ClassVar[str] = "series"
@@ -34,20 +44,20 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
     )
     source: ClassVar[str] = "A file, or a folder with one recording per file."
     item: ClassVar[str] = "recording"
-    counted: ClassVar[str] = "rows"
+    samples: ClassVar[str] = "rows"
     points: ClassVar[str] = "steps"
     file: ClassVar[str] = "forecaster"
     example: ClassVar[str] = "recording.csv"
     transparency: ClassVar[str] = "relative_deviation"
     unexplained: ClassVar[str] = UNEXPLAINED
     cure: ClassVar[str] = CURE
-    shown: ClassVar[int] = 12
-    ends: ClassVar[int] = 4
+    max_examples: ClassVar[int] = 12
+    max_extremes: ClassVar[int] = 4
 
-    Reading: ClassVar[type[NoOptions]] = SeriesReading
+    Reading: ClassVar[type[Options]] = SeriesReading
     Settings: ClassVar[type[TrainingOptions]] = SeriesSettings
-    Explaining: ClassVar[type[NoOptions]] = SeriesExplaining
-    Assessing: ClassVar[type[NoOptions]] = SeriesAssessing
+    Explaining: ClassVar[type[Options]] = SeriesExplaining
+    Assessing: ClassVar[type[Options]] = SeriesAssessing
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -81,7 +91,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         """Errors of the forecasts, then what the laws explain, and how close and how stable they are."""
         return MEASURES
 
-    def measure(self, model: Forecaster, test: Recordings, *, progress: bool = False) -> Measured:
+    def evaluate(self, model: Forecaster, test: Recordings, *, progress: bool = False) -> Evaluation:
         """Scores of the forecasts and of their laws."""
         return measured(model, test)
 
@@ -102,20 +112,22 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
             law.spread(data, *sizes),
         )
 
-    def examples(self, model: Forecaster, test: Recordings, *, level: float, progress: bool = False) -> Sequence[Shown]:
+    def examples(
+        self, model: Forecaster, test: Recordings, *, level: float, progress: bool = False
+    ) -> Sequence[ExplainedPoint]:
         """Forecasts that follow their laws most and least closely, and some between."""
-        from pellucid.runs import extremes
+        from pellucid.runs import select_examples
 
         length, deviations = model.context + model.horizon, model.deviations(test)
         starts = test.starts(length)
         examples = []
-        for k, _ in extremes(deviations, shown=self.shown, ends=self.ends):
+        for k, _ in select_examples(deviations, count=self.max_examples, extremes=self.max_extremes):
             i, row = starts[k]
             origin, values = test.origins[i], test.values[i][row : row + length]
             explanation = model.explain(values[: model.context], values[model.context :], forced=False, level=level)
             # Rows are counted as `SeriesExplaining.at` counts them.
             label = f"{origin.label}, after row {origin.row + row + model.context}"
-            examples.append(Shown(label, explanation, float(deviations[k])))
+            examples.append(ExplainedPoint(label, explanation, float(deviations[k])))
         return examples
 
     # -- use ---------------------------------------------------------------------------------------------------
@@ -131,10 +143,10 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         model: Forecaster,
         path: Path,
         reading: SeriesReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         progress: bool,
-        warn: Speak,
+        warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
         """What comes after the end of every recording."""
         from pellucid.series.predicting import forecast_table
@@ -150,8 +162,8 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         *,
         level: float,
         progress: bool,
-        warn: Speak,
-    ) -> Explained:
+        warn: MessageCallback,
+    ) -> ExplanationSet:
         """A forecast of each recording of a file or a folder, with the laws that it follows."""
         from pellucid.series import explanation_text
         from pellucid.series.explaining import explain_recordings
@@ -167,7 +179,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         if not explanations:
             raise next(iter(errors.values()))
         first = next(iter(_forecasts(explanations).values()))
-        return Explained(
+        return ExplanationSet(
             explanations,
             {label: str(error) for label, error in errors.items()},
             # One explanation alone begins with it.
@@ -187,14 +199,14 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], Monitor):
         reading: SeriesReading,
         settings: SeriesAssessing,
         *,
-        learned: str | None = None,
+        trained_on: str | None = None,
         progress: bool = False,
-        warn: Speak = lambda _: None,
+        warn: MessageCallback = lambda _: None,
     ) -> Condition:
         """Does a fault show, in which channel, since when? See `pellucid.series.assess`."""
         from pellucid.series.monitoring import assess_files
 
-        return assess_files(model, path, reading, settings, learned=learned, progress=progress, warn=warn)
+        return assess_files(model, path, reading, settings, trained_on=trained_on, progress=progress, warn=warn)
 
     # -- pages -------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import FittedForecaster
 from pellucid.series.witness_fitter import WitnessedBatch, WitnessFitter
-from pellucid.trust import FEWEST, Calibration, check_level, stated, unknown
+from pellucid.trust import FEWEST, Calibration, check_level, known_bounds, no_bound_reason
 
 
 def explain_forecast(
@@ -60,8 +60,8 @@ def _bound(
     bound = None
     if calibration is not None:
         bounds = fitter.in_units(calibration.bound(fitter.absolute_gaps(batch.witnesses), level))
-        bound = stated(np.where((saturated | small)[:, None], np.inf, bounds))
+        bound = known_bounds(np.where((saturated | small)[:, None], np.inf, bounds))
     if bound is not None:
         return bound, None
     full = bool(saturated[~small].all()) and not small.all()
-    return None, unknown(level, 0 if calibration is None else len(calibration), saturated=full)
+    return None, no_bound_reason(level, 0 if calibration is None else len(calibration), saturated=full)

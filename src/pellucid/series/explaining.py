@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 from pellucid.text_tables import aligned
 
 if TYPE_CHECKING:
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesExplaining(NoOptions):
+class SeriesExplaining(Options):
     """Which forecast of a recording is explained."""
 
     at: int | None = option(
-        None, "The row after which the forecast starts, counted from 1.", metavar="ROW", default="the last", minimum=1
+        None,
+        "The row after which the forecast starts, counted from 1.",
+        metavar="ROW",
+        default_text="the last",
+        minimum=1,
     )
     forced: bool = option(False, "Predict each step from the real values before it.")
 

@@ -14,7 +14,7 @@ from pellucid.report.sections import trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
 from pellucid.series import explanation_text
 from pellucid.series.stability import instability_note, spectral_radius
-from pellucid.trust import typical, unknown
+from pellucid.trust import median_bounds, no_bound_reason
 from pellucid.witnesses.text import law_text
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     theta = explanation.standardized[:, :, k].T
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
-    bound = np.nan if explanation.bound is None else typical(explanation.bound)[k]
+    bound = np.nan if explanation.bound is None else median_bounds(explanation.bound)[k]
     gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
     return {
         "name": name,
@@ -163,7 +163,7 @@ def _trust(explanation: ForecastExplanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
     text, rest = None, []
     if explanation.bound is not None:
-        bounds = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
+        bounds = list(zip(explanation.channels, median_bounds(explanation.bound).tolist(), strict=True))
         parts = [number(v, 2) + (f" ({name})" if len(bounds) > 1 else "") for name, v in bounds if np.isfinite(v)]
         text = listed(parts, _BOUNDS)
         rest = [name for name, v in bounds if not np.isfinite(v)]
@@ -171,9 +171,9 @@ def _trust(explanation: ForecastExplanation) -> str:
         text,
         explanation.level,
         explanation.calibrated,
-        explanation.why_not or unknown(explanation.level, explanation.calibrated),
+        explanation.why_not or no_bound_reason(explanation.level, explanation.calibrated),
         witness="the law of a step",
-        where="a further position within its radius that it was not fitted to",
+        points="a further position within its radius that it was not fitted to",
         held_out="sequence",
         rest=rest,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
 from pellucid.series.measures import UNEXPLAINED
-from pellucid.trust import typical, unknown
+from pellucid.trust import median_bounds, no_bound_reason
 from pellucid.verdicts import NEAR_ZERO
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def stability(explanation: ForecastExplanation) -> str:
 def trust(explanation: ForecastExplanation) -> str:
     """How far the laws can be trusted near the forecast, in one sentence."""
     if explanation.bound is None:
-        return explanation.why_not or unknown(explanation.level, explanation.calibrated)
-    bounds = list(zip(explanation.channels, typical(explanation.bound), strict=True))
+        return explanation.why_not or no_bound_reason(explanation.level, explanation.calibrated)
+    bounds = list(zip(explanation.channels, median_bounds(explanation.bound), strict=True))
     values = ", ".join(f"{name} {value:.3g}" for name, value in bounds if np.isfinite(value))
     rest = ", ".join(name for name, value in bounds if not np.isfinite(value))
     return (

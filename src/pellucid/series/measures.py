@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pellucid.domains import Measured
+from pellucid.domains import Evaluation
 from pellucid.summaries import HELD_OUT, Measure
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ MEASURES = (
 """What laws explain where they were not fitted comes before how close they are there."""
 
 
-def measured(model: Forecaster, test: Recordings) -> Measured:
+def measured(model: Forecaster, test: Recordings) -> Evaluation:
     """Scores of a model's forecasts and of their laws."""
     import numpy as np
 
     scores = model.evaluate(test)
-    return Measured(
+    return Evaluation(
         scores=scores._asdict(),
         tested=scores.sequences,
         deviations=model.deviations(test),

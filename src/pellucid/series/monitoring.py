@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 
 if TYPE_CHECKING:
     from pellucid.series.condition import Condition
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesAssessing(NoOptions):
+class SeriesAssessing(Options):
     """What is healthy, and what an alarm is."""
 
     healthy: str = option(
@@ -32,7 +32,7 @@ class SeriesAssessing(NoOptions):
     sequences: int = option(50, "Number of sequences of each recording for the network, evenly spaced.", minimum=1)
     every: int | None = option(None, "Cut recordings into pieces of this many rows.", metavar="ROWS", minimum=1)
     order: int | None = option(
-        None, "Number of past values that the law of a recording reads.", default="as the model's", minimum=1
+        None, "Number of past values that the law of a recording reads.", default_text="as the model's", minimum=1
     )
 
 
@@ -42,7 +42,7 @@ def assess_files(
     reading: SeriesReading,
     settings: SeriesAssessing,
     *,
-    learned: str | None = None,
+    trained_on: str | None = None,
     progress: bool = False,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Condition:
@@ -58,8 +58,8 @@ def assess_files(
         How files are read.
     settings : SeriesAssessing
         What is healthy, and what an alarm is.
-    learned : str, optional
-        The name of the file or folder that the model learned from, where it is known.
+    trained_on : str, optional
+        The name of the file or folder that the model was trained on, where it is known.
     progress : bool
         Show a progress bar.
     warn : callable
@@ -71,10 +71,10 @@ def assess_files(
     if not 0 < settings.level < 1:
         raise InputError(f"{Parameter('level')} must be between 0 and 1", got=f"{settings.level:g}", parameter="level")
     source = healthy if isinstance(healthy, Path) else path
-    if learned is not None and learned == source.resolve().name:
+    if trained_on is not None and trained_on == source.resolve().name:
         warn(
-            f"the run was trained on a {'file' if source.is_file() else 'folder'} of the same name, {learned}: if the "
-            "healthy recordings are those that it learned from, alarm levels are too low; name others with "
+            f"the run was trained on a {'file' if source.is_file() else 'folder'} of the same name, {trained_on}: if "
+            "the healthy recordings are those that it learned from, alarm levels are too low; name others with "
             f"{Parameter('healthy')}."
         )
     return assess(

@@ -22,22 +22,24 @@ _CHOSEN = "chosen by leave-one-out"
 class SeriesSettings(TrainingOptions):
     """What a training on recordings can be set to; see `pellucid.series.Forecaster`."""
 
-    test: Path | None = option(None, "Other recordings to test on.", default="a tenth of DATA")
+    test: Path | None = option(None, "Other recordings to test on.", default_text="a tenth of DATA")
     split: Literal["random", "time"] = option(
         "random",
         "Test on pieces cut out at random, or on the end: of each recording, or the last of ten or more files.",
     )
     context: int = option(80, "Number of values that a forecast is made from.", minimum=1)
     horizon: int = option(20, "Number of values that are forecast.", minimum=2)
-    order: int | None = option(None, "Number of past values that a law reads.", default=_CHOSEN, minimum=1)
-    radius: int | None = option(None, "Steps to either side over which a law is fitted.", default=_CHOSEN, minimum=1)
+    order: int | None = option(None, "Number of past values that a law reads.", default_text=_CHOSEN, minimum=1)
+    radius: int | None = option(
+        None, "Steps to either side over which a law is fitted.", default_text=_CHOSEN, minimum=1
+    )
     ridge: float | None = option(
-        None, "Ridge of the laws' least squares, in units of each channel's variance.", default=_CHOSEN, minimum=0
+        None, "Ridge of the laws' least squares, in units of each channel's variance.", default_text=_CHOSEN, minimum=0
     )
     linear: int | None = option(
         None,
         "Number of past values that the network's linear path reads; 0 is no such path.",
-        default="chosen by cross-validation",
+        default_text="chosen by cross-validation",
         minimum=0,
     )
     patience: int = option(5, "Stop early after this many epochs without a better validation loss.", minimum=1)

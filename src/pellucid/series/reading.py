@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, names_in, option
+from pellucid.options import Options, names_in, option
 
 if TYPE_CHECKING:
     from pellucid.series.data import Recordings
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesReading(NoOptions):
+class SeriesReading(Options):
     """How recordings are read; see `pellucid.series.read`."""
 
     channels: tuple[str, ...] | None = option(
         None, "A column to use; repeat for several, or separate by commas.", "--channels", "-c",
-        default="all", once=True,
+        default_text="all", training_only=True,
     )  # fmt: skip
     drop: tuple[str, ...] = option(
-        (), "A column to ignore; repeat for several, or separate by commas.", default="clocks", once=True
+        (), "A column to ignore; repeat for several, or separate by commas.", default_text="clocks", training_only=True
     )
     by: str | None = option(
         None, "Each value of this column is a recording of its own.", "--recordings-by",
-        metavar="COLUMN", default="a unit or id, if time starts anew with it", once=True,
+        metavar="COLUMN", default_text="a unit or id, if time starts anew with it", training_only=True,
     )  # fmt: skip
     pivot: str | None = option(
         None, "This column names the channel of each row: a row per sensor and time.",
-        metavar="COLUMN", default="one column per channel", once=True,
+        metavar="COLUMN", default_text="one column per channel", training_only=True,
     )  # fmt: skip
     fill: Literal["linear", "previous", "split"] | None = option(
         None,
         "Blanks: a straight line or the value before for up to five in a row, or cut there.",
-        default="refuse them",
+        default_text="refuse them",
     )
     gaps: Literal["split", "ignore"] = option("split", "Where time jumps: cut the recording, or go on.")
     pattern: str = option("*", "Which files of a folder to read.")
     decimal: str = option(".", "The decimal sign of text files, . or ,")
-    header: bool | None = option(None, "Whether the first line holds names.", default="if it holds no numbers")
+    header: bool | None = option(None, "Whether the first line holds names.", default_text="if it holds no numbers")
 
     def read(self, path: Path, channels: Sequence[str] | None = None) -> Recordings:
         """The recordings of a file or a folder.

@@ -6,7 +6,7 @@ of rows.
 """
 
 from pellucid.tables.cells import BLANKS, DATES, LARGEST, is_date, is_number, number_of, value_of
-from pellucid.tables.names import ID_NAMES, SMILES_NAMES, plain, require_column, smiles_place
+from pellucid.tables.names import ID_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
 from pellucid.tables.numeric import Columns, read_columns
 from pellucid.tables.reading import RowStream, Table, open_table, read_table, row_names, smi_line
 
@@ -21,14 +21,14 @@ __all__ = [
     "Table",
     "is_date",
     "is_number",
+    "normalized",
     "number_of",
     "open_table",
-    "plain",
     "read_columns",
     "read_table",
     "require_column",
     "row_names",
     "smi_line",
-    "smiles_place",
+    "smiles_index",
     "value_of",
 ]

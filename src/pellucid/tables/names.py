@@ -1,4 +1,4 @@
-"""Names of columns: what they say, and which one was meant."""
+"""Names of columns: what they mean, and which one a user may have meant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pellucid.errors import InputError
 SMILES_NAMES = ("smiles", "canonical_smiles", "smi", "structure", "mol", "molecule")
 """Names of a column of SMILES, in the order in which they are looked for; capitals do not matter."""
 ID_NAMES = ("id", "ids", "index", "idx", "key", "name", "row", "number", "no", "unnamed:_0", "")
-"""Names of a column that numbers or names its rows, as `plain` has them; and whatever ends in _id."""
+"""Names of a column that numbers or names its rows, as `normalized` has them; and whatever ends in _id."""
 ROW_NAMES = (
     "id", "name", "names", "title", "compound", "compound_id", "compound_name", "molecule_id", "molecule_name",
     "mol_id", "molecule_chembl_id", "chembl_id",
@@ -18,20 +18,20 @@ ROW_NAMES = (
 """Names of a column that says what its rows are called."""
 
 
-def plain(name: str) -> str:
+def normalized(name: str) -> str:
     """A name of a column without what people write differently: capitals, blanks and hyphens."""
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def smiles_place(header: Iterable[str]) -> int | None:
-    """Where the column of SMILES is, by its name.
+def smiles_index(header: Iterable[str]) -> int | None:
+    """Index of the column of SMILES, recognized by its name.
 
     Examples
     --------
-    >>> smiles_place(["id", "Canonical SMILES", "pIC50"]), smiles_place(["id", "pIC50"])
+    >>> smiles_index(["id", "Canonical SMILES", "pIC50"]), smiles_index(["id", "pIC50"])
     (1, None)
     """
-    names = [plain(name) for name in header]
+    names = [normalized(name) for name in header]
     return next((names.index(name) for name in SMILES_NAMES if name in names), None)
 
 
@@ -41,11 +41,11 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
     Parameters
     ----------
     name : str
-        What was asked for.
+        The name that a user typed.
     header : iterable of str
         The names of the columns.
     source : str
-        What the file is called.
+        Name of the file, for the message.
     what : str
         What the column would have been, for the message.
 
@@ -58,8 +58,8 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
     columns = list(header)
     if name in columns:
         return
-    spellings = {plain(other): other for other in reversed(columns)}
-    close = difflib.get_close_matches(plain(name), spellings, 1)
+    spellings = {normalized(other): other for other in reversed(columns)}
+    close = difflib.get_close_matches(normalized(name), spellings, 1)
     meant = f"did you mean {spellings[close[0]]!r}? Its" if close else "its"
     raise InputError(
         f"{what} must be a column of {source}", got=f"{name!r}", cure=f"{meant} columns are {', '.join(columns)}"

@@ -51,7 +51,7 @@ def read_columns(
     decimal : str
         The decimal sign, "." or ",".
     unnamed : str
-        What columns are called, with a number, where they have no names.
+        Name of columns without names, followed by a number.
     """
     path = Path(path)
     head = _head(path, decimal)
@@ -96,10 +96,10 @@ def _names(head: _Head, source: str, header: bool | None, decimal: str) -> list[
         numbered = len(head.cells) > 1 and head.cells == [str(i) for i in range(len(head.cells))]
         if "name" not in kinds and not numbered:
             return None
-        found = ", ".join(head.cells[:6])
+        first = ", ".join(head.cells[:6])
         raise InputError(
             f"The first line of {source} must be either names or numbers",
-            got=f"{', '.join(head.cells)}, which may be both" if numbered else f"both, {found}",
+            got=f"{', '.join(head.cells)}, which may be both" if numbered else f"both, {first}",
             cure=f"read the file with {Parameter('header', True)} or {Parameter('header', False)}",
             parameter="header",
         )
@@ -136,7 +136,7 @@ def _parse(body: str, names: list[str], separator: str, decimal: str, source: st
         got = f"a file that cannot be read: {error}"
         if ragged:
             row, expected, cells = map(int, ragged.groups())
-            got = f"{cells} instead of {expected} in row {row + first_row - 1}; mend that row"
+            got = f"{cells} instead of {expected} in row {row + first_row - 1}; fix that row"
         raise InputError(f"{source} must have the same number of cells in every row", got=got) from None
     return table
 

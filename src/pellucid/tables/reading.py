@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, plain, require_column, smiles_place
+from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
 from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of
 
 # Lines in which the first two rows are looked for: a quoted cell may go on over several.
@@ -31,8 +31,8 @@ class Table(NamedTuple):
 
     def column(self, name: str) -> list[str]:
         """The cells of one column."""
-        place = self.header.index(name)
-        return [row[place] for row in self.rows]
+        index = self.header.index(name)
+        return [row[index] for row in self.rows]
 
 
 @final
@@ -87,7 +87,7 @@ def open_table(path: str | Path, *, bare: bool = False, undecodable: Undecodable
 
 def _is_list(header: list[str], separator: str, *, smi: bool, bare: bool) -> bool:
     """Whether a file holds a SMILES and a name on each line, and not a table with a line of names."""
-    named = smiles_place(header) is not None
+    named = smiles_index(header) is not None
     if smi:
         return not (named and len(header) > 1 and separator in ",;")
     return bare and not named
@@ -111,7 +111,7 @@ def _listed(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         if not line.strip():
             continue
         cells = smi_line(line)
-        if not (first and plain(cells[0]) in SMILES_NAMES):  # some programs write a line of names
+        if not (first and normalized(cells[0]) in SMILES_NAMES):  # some programs write a line of names
             yield number, list(cells)
         first = False
 
@@ -197,5 +197,5 @@ def row_names(table: Table, column: str | None = None) -> list[str]:
     if column is not None:
         require_column(column, table.header, table.source, f"{Parameter('names'):=}")
     else:
-        column = next((title for title in table.header if plain(title) in ROW_NAMES), None)
+        column = next((title for title in table.header if normalized(title) in ROW_NAMES), None)
     return [""] * len(table.rows) if column is None else [cell.strip() for cell in table.column(column)]

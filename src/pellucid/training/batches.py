@@ -11,7 +11,7 @@ from torch import Tensor
 
 @final
 class Batches:
-    """Shuffled batches whose order depends on the seed and the epoch alone, and which can go on in mid-epoch.
+    """Shuffled batches whose order depends on the seed and the epoch alone, and which can resume in mid-epoch.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Checkpoints: written whole or not at all, read back as plain tensors and numbers, in a folder of one run alone.
 
 identity.json   the settings and data of the run, which a resumed one must share
-last.ckpt       where an interrupted run goes on
+last.ckpt       what an interrupted run resumes from
 best.ckpt       the best epoch so far, where there are validation data
 result.ckpt     the epoch that was kept, once the run is finished
 history.json    the losses of every epoch; the last file to be written
@@ -160,13 +160,13 @@ def opened(folder: Path | None, identity: Mapping[str, Any], *, resume: bool) ->
 
 
 def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
-    """Refuse to mix two runs in one folder, or to go on with other settings or data."""
+    """Refuse to mix two runs in one folder, or to resume with other settings or data."""
     record = folder / "identity.json"
     if record.exists() and not resume:
         raise InputError(
             "The folder of a new run must hold no other run",
             got=f"{folder}",
-            cure=f"go on from it with {Parameter('resume', True)}, or choose another folder",
+            cure=f"resume that run with {Parameter('resume', True)}, or choose another folder",
             parameter="resume",
         )
     if record.exists():

@@ -22,7 +22,7 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from pellucid.errors import ConvergenceError, InputError
+from pellucid.errors import ConvergenceError, InputError, Parameter
 from pellucid.training import checkpoints
 from pellucid.training.checkpoints import BestEpoch, CheckpointWriter
 from pellucid.training.fits import Fit, History, Result
@@ -54,7 +54,7 @@ def train(
     folder : str or Path, optional
         Where checkpoints go; None keeps them for the duration of the run only.
     resume : bool
-        Go on from the checkpoint in `folder`, if there is one. The result is that of a run that was never interrupted.
+        Resume from the checkpoint in `folder`, if there is one. The result is that of a run that was never interrupted.
     progress : bool
         Show a progress bar.
     device : str
@@ -70,7 +70,7 @@ def train(
             try:
                 _run(fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_how_to_go_on(folder)) from None
+                raise KeyboardInterrupt(_interruption_message(folder)) from None
         state = checkpoints.load(result)["state_dict"]
         fit.network.load_state_dict(
             {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
@@ -175,7 +175,9 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool)
         )
     except (MisconfigurationException, ValueError) as error:
         raise InputError(
-            "`device` must be one that is here", got=f'{device!r}: {error} Use "auto" or "cpu"', parameter="device"
+            f"{Parameter('device')} must be available on this machine",
+            got=f'{device!r}: {error} Use "auto" or "cpu"',
+            parameter="device",
         ) from None
 
 
@@ -194,10 +196,10 @@ def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], chec
             signal.signal(signal.SIGINT, handler)
 
 
-def _how_to_go_on(folder: Path | None) -> str:
+def _interruption_message(folder: Path | None) -> str:
     if folder is None:
-        return "Training was stopped; nothing was kept. With `folder=` it could go on from here."
-    return f"Training was stopped. Go on with `folder={str(folder)!r}, resume=True`."
+        return "Training was stopped; nothing was kept. With `folder=` it could be resumed."
+    return f"Training was stopped. Resume with `folder={str(folder)!r}, resume=True`."
 
 
 @contextmanager

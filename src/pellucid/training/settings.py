@@ -1,4 +1,4 @@
-"""What every training can be set to, and how settings are checked."""
+"""The settings of every training, and their checks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class TrainingSettings:
     Parameters
     ----------
     epochs : int
-        How often all data are seen, at most.
+        Largest number of passes over the training data.
     batch_size : int
-        Items in a training step.
+        Training items per step.
     learning_rate : float
         The peak of the one-cycle learning rate.
     patience : int

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid import InputError
-from pellucid.prediction_tables import read_predictions
-from pellucid.table_audit import audit_predictions
+from pellucid.auditing.reading import read_predictions
+from pellucid.auditing.tables import audit_predictions
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Audit the predictions in a table: neighborhoods and witnesses are chosen where they are not asked for."""
+"""Audit the predictions in a table; neighborhoods and witnesses are chosen by leave-one-out unless they are set."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, final
 
-from pellucid import audit_files, audit_text
-from pellucid.auditing import Audit, audit
+from pellucid.auditing import files
+from pellucid.auditing.core import Audit, audit
+from pellucid.auditing.predictions import Predictions
+from pellucid.auditing.text import cure, describe
 from pellucid.choosing import RIDGES, Choice, candidates_for, choose, prefix
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.predictions import Predictions
 from pellucid.trust import LEVEL, check_level
 from pellucid.witnesses import ConstantFamily, TreeFamily, WitnessFamily, effective_depth
 
@@ -28,11 +29,11 @@ class TableAudit:
     family: FamilyName
     """The kind of the witnesses."""
     neighborhoods: str
-    """Who is near whom, in words."""
+    """What a neighborhood is, in words."""
     ridge: float | None
-    """The ridge of linear witnesses, asked for or chosen."""
+    """The ridge of linear witnesses, set or chosen."""
     choice: Choice | None
-    """How neighbors and ridge were chosen, where they were not asked for."""
+    """How neighbors and ridge were chosen, if they were not set."""
     level: float
     """The confidence of the bounds."""
 
@@ -44,11 +45,11 @@ class TableAudit:
 
     def text(self) -> str:
         """The audit in words: what was read, what was chosen, how good witnesses are, and the worst and the best."""
-        return audit_text.text(self)
+        return describe(self)
 
     def write(self, path: str | Path) -> None:
         """Write a report (.html), or every row (.json, .csv), as the name of the file asks."""
-        audit_files.write(self, Path(path))
+        files.write(self, Path(path))
 
 
 def audit_predictions(
@@ -63,17 +64,17 @@ def audit_predictions(
 ) -> TableAudit:
     """Fit witnesses to the predictions of a table and measure how far they can be trusted.
 
-    What is not asked for is chosen by leave-one-out, see `pellucid.choosing.choose`; measures come from neighborhoods
+    What is not set is chosen by leave-one-out, see `pellucid.choosing.choose`; measures come from neighborhoods
     that had no part in the choice.
 
     Parameters
     ----------
     predictions : Predictions
-        What `read_predictions` read.
+        The table, from `read_predictions`.
     family : {"linear", "tree", "constant"}, optional
-        The kind of the witnesses; by default trees for molecules and where a depth is asked for, else linear.
+        The kind of the witnesses; by default trees for molecules and if a depth is set, else linear.
     neighbors : int, optional
-        The members of a neighborhood, for rows that are neither grouped nor molecules.
+        Members of a neighborhood, for rows that are neither grouped nor molecules.
     ridge : float, optional
         The ridge of linear witnesses, in standardized features.
     depth : int, optional
@@ -100,12 +101,12 @@ def audit_predictions(
         judges=None if choice is None else choice.others,
     )
     if choice is not None:
-        result = replace(result, cure=audit_text.cure(predictions))
+        result = replace(result, cure=cure(predictions))
     return TableAudit(
         audit=result,
         predictions=predictions,
         family=kind,
-        neighborhoods=_nearness(predictions, int(hoods.sizes.max()), threshold),
+        neighborhoods=_describe_neighborhoods(predictions, int(hoods.sizes.max()), threshold),
         ridge=ridge if choice is None else choice.best.ridge,
         choice=choice,
         level=level,
@@ -127,10 +128,10 @@ def _family(predictions: Predictions, family: FamilyName | None, ridge: float | 
         raise InputError(
             f"{Parameter('family')} must be linear, tree or constant", got=f"{family!r}", parameter="family"
         )
-    for name, value, its in (("ridge", ridge, "linear"), ("depth", depth, "tree")):
-        if value is not None and kind != its:
+    for name, value, owner in (("ridge", ridge, "linear"), ("depth", depth, "tree")):
+        if value is not None and kind != owner:
             raise InputError(
-                f"{Parameter(name)} is for {its} witnesses", got=f"{Parameter('family', kind)}", parameter=name
+                f"{Parameter(name)} is for {owner} witnesses", got=f"{Parameter('family', kind)}", parameter=name
             )
     if predictions.smiles is not None and kind == "linear" and not ridge:
         raise InputError(
@@ -150,7 +151,7 @@ def _settings(
     depth: int | None,
     threshold: float,
 ) -> tuple[BaseNeighborhoods, WitnessFamily, Choice | None]:
-    """Neighborhoods and a family of witnesses: what was not asked for is chosen by leave-one-out."""
+    """Neighborhoods and a family of witnesses: what is not set is chosen by leave-one-out."""
     family: WitnessFamily | None = None
     if kind == "constant":
         family = ConstantFamily()
@@ -176,7 +177,7 @@ def _settings(
     return hoods, family or predictions.linear_family(choice.best.ridge or 0.0), choice
 
 
-def _nearness(predictions: Predictions, largest: int, threshold: float) -> str:
+def _describe_neighborhoods(predictions: Predictions, largest: int, threshold: float) -> str:
     if predictions.groups is not None:
         return "the rows of each group"
     if predictions.smiles is not None:

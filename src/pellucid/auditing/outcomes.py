@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pellucid.columns import Column
+from pellucid.auditing.columns import Column
 from pellucid.errors import Parameter
-from pellucid.tables import plain
+from pellucid.tables import normalized
 
 # Words in the names of a time until something happens, and of whether it did: together they are an outcome.
 _TIMES = re.compile(r"\w*time|times|surv|survival|followup|lenfol|duration|tte|ttp|os|pfs|dfs|rfs|efs")
@@ -29,12 +29,12 @@ _EVENTS = re.compile(
 # Names that are outcomes on their own.
 _OUTCOMES = re.compile(r"outcomes?|survived|died|deceased|death|(event|survival)_time|time_to_event")
 OUTCOME = "by its name an outcome"
-# Columns are compared with the truth where there are so many rows.
+# Fewest rows on which columns are compared with the truth.
 _ROWS = 20
-# So much closer to the truth than to the predictions is suspicious; and so much closer, from so much on, than the
-# predictions are: a model that is nearly perfect may well be less so than the one column that decides everything.
+# How much closer to the truth than to the predictions is suspicious; and, for columns above the second number, how much
+# closer than the predictions are: a nearly perfect model may well be less close than the one column that decides all.
 _CLEARLY, _STRONG, _BEYOND = 0.1, 0.25, 0.02
-# From this on a column may be the measured value itself.
+# Rank correlation with the predictions above which a column may be the measured values.
 _ALIKE = 0.9
 
 
@@ -46,10 +46,12 @@ def named_outcomes(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     columns : mapping of str to sequence of str
         The cells of each column, blanks left out.
     """
-    words = {name: re.split(r"[_.\s]+", plain(name)) for name in columns}
-    events = [n for n, own in words.items() if any(map(_EVENTS.fullmatch, own)) and len({*columns[n]}) == 2]
-    times = [n for n, own in words.items() if any(map(_TIMES.fullmatch, own)) and n not in events]
-    reasons = {name: OUTCOME for name in columns if _OUTCOMES.fullmatch(plain(name))}
+    words = {name: re.split(r"[_.\s]+", normalized(name)) for name in columns}
+    events = [
+        name for name, parts in words.items() if any(map(_EVENTS.fullmatch, parts)) and len({*columns[name]}) == 2
+    ]
+    times = [name for name, parts in words.items() if any(map(_TIMES.fullmatch, parts)) and name not in events]
+    reasons = {name: OUTCOME for name in columns if _OUTCOMES.fullmatch(normalized(name))}
     if events and times:
         reasons |= dict.fromkeys(events, f"{OUTCOME}, with {times[0]!r}")
         reasons |= dict.fromkeys(times, f"{OUTCOME}, with {events[0]!r}")
@@ -69,22 +71,22 @@ def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth
     truth : ndarray
         (N,) measured values, NaN where there is none.
     truth_name : str
-        What these are called.
+        Name of the measured values.
     """
-    there = ~np.isnan(truth)
-    if there.sum() < _ROWS or np.ptp(truth[there]) == 0:
+    measured = ~np.isnan(truth)
+    if measured.sum() < _ROWS or np.ptp(truth[measured]) == 0:
         return {}
-    model = max(strength(f[there, k], truth[there]) for k in range(f.shape[1]))
+    model = max(squared_correlation(f[measured, k], truth[measured]) for k in range(f.shape[1]))
     # Chance alone moves a squared correlation by about 2 / sqrt(rows).
-    clearly = max(_CLEARLY, 2 / np.sqrt(there.sum()))
+    clearly = max(_CLEARLY, 2 / np.sqrt(measured.sum()))
     reasons = {}
     for column in columns:
-        own = there & ~np.isnan(column.codes)
-        if own.sum() < _ROWS:
+        rows = measured & ~np.isnan(column.codes)
+        if rows.sum() < _ROWS:
             continue
-        codes = column.codes[own]
-        near_truth = strength(codes, truth[own], levels=column.levels)
-        near_model = max(strength(codes, f[own, k], levels=column.levels) for k in range(f.shape[1]))
+        codes = column.codes[rows]
+        near_truth = squared_correlation(codes, truth[rows], levels=column.levels)
+        near_model = max(squared_correlation(codes, f[rows, k], levels=column.levels) for k in range(f.shape[1]))
         if near_truth > max(_STRONG, model + _BEYOND) and 1 - near_truth < (1 - model) / 2:
             why = f"closer to {truth_name} than the predictions are"
         elif near_truth - near_model > clearly:
@@ -99,18 +101,18 @@ def revealing(columns: Sequence[Column], f: np.ndarray, truth: np.ndarray, truth
 
 def alike(columns: Sequence[Column], f: np.ndarray) -> dict[str, float]:
     """Numbers that rise and fall with the predictions, as measured values do, and their rank correlation."""
-    found = {}
+    correlations = {}
     for column in columns:
-        own = ~np.isnan(column.codes)
-        if column.levels or own.sum() < _ROWS:
+        rows = ~np.isnan(column.codes)
+        if column.levels or rows.sum() < _ROWS:
             continue
-        share = max(strength(column.codes[own], f[own, k]) for k in range(f.shape[1]))
+        share = max(squared_correlation(column.codes[rows], f[rows, k]) for k in range(f.shape[1]))
         if share**0.5 > _ALIKE:
-            found[column.name] = share**0.5
-    return found
+            correlations[column.name] = share**0.5
+    return correlations
 
 
-def strength(c: np.ndarray, t: np.ndarray, *, levels: bool = False) -> float:
+def squared_correlation(c: np.ndarray, t: np.ndarray, *, levels: bool = False) -> float:
     """Squared rank correlation of two columns; of the levels of a category the share of the variance of the ranks of t
     between them, less what chance gives.
     """
@@ -119,13 +121,13 @@ def strength(c: np.ndarray, t: np.ndarray, *, levels: bool = False) -> float:
         return 0.0
     if not levels:
         return float(np.corrcoef(a, b)[0, 1] ** 2)
-    _, place, counts = np.unique(c, return_inverse=True, return_counts=True)
-    means = np.bincount(place, b) / counts
-    within = np.square(b - means[place]).sum() / max(1, len(b) - len(counts))
+    _, inverse, counts = np.unique(c, return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, b) / counts
+    within = np.square(b - means[inverse]).sum() / max(1, len(b) - len(counts))
     return float(max(0.0, 1 - within / b.var(ddof=1)))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Ranks, equal values sharing the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place], dtype=np.float64)
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse], dtype=np.float64)

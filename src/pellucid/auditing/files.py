@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.audit_text import (
+from pellucid.auditing.predictions import Predictions
+from pellucid.auditing.text import (
     as_text,
     bit_names,
-    chosen,
+    describe_choice,
     full_place,
     place,
     questions,
@@ -20,11 +21,10 @@ from pellucid.audit_text import (
 from pellucid.choosing import Choice
 from pellucid.errors import InputError
 from pellucid.numbers import listed
-from pellucid.predictions import Predictions
 from pellucid.witnesses.linear import LinearWitnesses
 
 if TYPE_CHECKING:
-    from pellucid.table_audit import TableAudit
+    from pellucid.auditing.tables import TableAudit
 
 SUFFIXES = (".html", ".json", ".csv")
 # Columns and rows that a page names.
@@ -65,11 +65,11 @@ def _write_page(result: TableAudit, path: Path) -> None:
 
 
 def _conditions(result: TableAudit) -> list[tuple[str, str]]:
-    """What was audited and how, as names and values."""
+    """What was audited, and how, as pairs of a name and a value."""
     predictions = result.predictions
     facts = [("rows", str(len(predictions))), ("predictions", ", ".join(predictions.outputs))]
     facts += [("family", result.family), ("neighborhoods", result.neighborhoods)]
-    facts += [] if result.choice is None else [("settings", chosen(result.choice))]
+    facts += [] if result.choice is None else [("settings", describe_choice(result.choice))]
     bits = f"{len(predictions.features)} bits of fingerprints"
     facts.append(("features", bits if predictions.smiles else listed(predictions.columns, _LISTED)))
     facts += [("question", question) for question in questions(predictions)]
@@ -104,10 +104,12 @@ def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[s
         candidates = [choice.at(count, ridge) for ridge in ridges]
         cells = [("" if c is None else typeset(share(c.explained)), c == choice.best) for c in candidates]
         lines.append(("all members" if count is None else f"{count} neighbors", cells))
-    where = "at all members" if choice.compared is None else f"at the {choice.compared} members nearest to each center"
+    members = (
+        "at all members" if choice.compared is None else f"at the {choice.compared} members nearest to each center"
+    )
     about = (
-        f"Held-out variance explained {where}, the same for every candidate, in {len(choice.used)} neighborhoods; 0 is "
-        "no better than the best constant. "
+        f"Held-out variance explained {members}, the same for every candidate, in {len(choice.used)} neighborhoods; "
+        "0 is no better than the best constant. "
         "Chosen are the fewest neighbors that come within 2 % of the smallest error, and then the largest ridge that "
         "comes within 2 % of the smallest error of these."
     )
@@ -117,7 +119,7 @@ def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[s
 
 
 def to_dict(result: TableAudit) -> dict[str, Any]:
-    """Everything, in plain numbers."""
+    """The whole audit in plain numbers, ready for JSON."""
     audit, predictions = result.audit, result.predictions
     bound, relative = audit.bound(result.level), audit.relative()
     witnesses = list(audit.witnesses)
@@ -186,6 +188,6 @@ def _witness_columns(result: TableAudit, prefixes: list[str]) -> tuple[list[str]
         count = witnesses.theta.shape[1] - 1
         names = ["intercept", *(f"coefficient of {name}" for name in predictions.features[:count])]
         return [f"{prefix}{name}" for prefix in prefixes for name in names], witnesses.theta.mT.flatten(1).tolist()
-    every = list(witnesses)
-    bits = None if predictions.smiles is None else bit_names(every, predictions)
-    return ["witness"], [[as_text(witness, bits)] for witness in every]
+    laws = list(witnesses)
+    bits = None if predictions.smiles is None else bit_names(laws, predictions)
+    return ["witness"], [[as_text(witness, bits)] for witness in laws]

@@ -34,17 +34,17 @@ class Column(NamedTuple):
 
     name: str
     features: tuple[str, ...]
-    """What its p numbers are called: the column itself, or "(colour = red)" and so on."""
+    """(p,) names of the numbers: that of the column, or "(colour = red)" and so on."""
     values: np.ndarray
     """(N, p)."""
     codes: np.ndarray
     """(N,) the number of the level of a category, or the number itself; NaN where it was blank."""
     note: str = ""
-    """What was done with it, where that is not plain."""
+    """What was done with the column, if anything."""
     levels: bool = False
     """Whether it is a category."""
     filled: int = 0
-    """Blanks that hold something else now."""
+    """Number of blanks that were filled."""
 
 
 def texts_of(cells: Sequence[str], comma: bool) -> list[str]:
@@ -53,13 +53,13 @@ def texts_of(cells: Sequence[str], comma: bool) -> list[str]:
 
 
 def is_date(cells: Sequence[str], comma: bool) -> bool:
-    """Whether all that is written there are dates or times of day."""
+    """Whether all texts are dates or times of day, and there are some."""
     texts = texts_of(cells, comma)
     return bool(texts) and all(_DATE.fullmatch(text.lower()) for text in texts)
 
 
 def is_category(cells: Sequence[str], comma: bool) -> bool:
-    """Whether a column is one of texts, and not of numbers with a slip here and there."""
+    """Whether a column holds texts, rather than numbers with a few typing errors."""
     texts = texts_of(cells, comma)
     numbers = [value for value in (value_of(cell, comma) for cell in cells) if value is not None and value == value]
     infinite = any(re.fullmatch(r"[+-]?inf(inity)?", text.lower()) for text in texts)
@@ -76,15 +76,15 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
     Parameters
     ----------
     name : str
-        What the column is called.
+        Name of the column.
     cells : sequence of str
-        Of the rows that are read.
+        The cells of the rows that are read.
     rows : sequence of int
-        Their numbers in the file, for messages.
+        Numbers of these rows in the file, for messages.
     comma : bool
         Whether numbers may have a decimal comma.
     source : str
-        What the file is called.
+        Name of the file, for messages.
     """
     if not texts_of(cells, comma):
         return _number(name, cells, comma)
@@ -92,10 +92,10 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
     for cell, row in zip(cells, rows, strict=True):
         date = value_of(cell, comma) is None and is_date([cell], comma)
         if date or (value_of(cell, comma) is None and not category):
-            what = "a date; write it as a number, such as days" if date else "mend it"
+            advice = "a date; write it as a number, such as days" if date else "fix it"
             raise InputError(
                 f"Column {name!r} of {source} must hold finite numbers, or texts that repeat",
-                got=f"{cell.strip()[:40]!r} in row {row}: {what}, or choose another column",
+                got=f"{cell.strip()[:40]!r} in row {row}: {advice}, or choose another column",
             )
     return _category(name, cells, comma)
 
@@ -110,7 +110,7 @@ def read_numbers(table: Table, names: Sequence[str], source: str, rejected: dict
                 raise InputError(
                     f"Column {name!r} of {source} must hold finite numbers",
                     got=f"{cell.strip()[:40]!r} in row {table.numbers[i]}",
-                    cure="mend it, or choose another column",
+                    cure="fix it, or choose another column",
                 )
             if math.isnan(value) and rejected is not None:
                 rejected.setdefault(i, f"{name!r} is blank")
@@ -142,8 +142,8 @@ def _category(name: str, cells: Sequence[str], comma: bool) -> Column:
     blank = np.array([_is_blank(text, comma) for text in texts])
     # People write "none" or "?" for a level of its own: it keeps its name.
     written = {text for text, empty in zip(texts, blank, strict=True) if empty}
-    hollow = written.pop() if len(written) == 1 and "" not in written else "blank"
-    texts = [hollow if empty else text for text, empty in zip(texts, blank, strict=True)]
+    blank_level = written.pop() if len(written) == 1 and "" not in written else "blank"
+    texts = [blank_level if empty else text for text, empty in zip(texts, blank, strict=True)]
     counts = Counter(texts)
     levels = sorted(counts, key=lambda level: (-counts[level], level))
     notes = []
@@ -153,7 +153,7 @@ def _category(name: str, cells: Sequence[str], comma: bool) -> Column:
         texts = [text if text in named else "other" for text in texts]
         levels = [*(level for level in named if level != "other"), "other"]
     base = next((level for level in levels if level.lower() in _NO), None)
-    rest = {level.lower() for level in levels} - {*_YES, *_NO, hollow.lower() if blank.any() else ""}
+    rest = {level.lower() for level in levels} - {*_YES, *_NO, blank_level.lower() if blank.any() else ""}
     base = base if base is not None and not rest else levels[0]
     others = [level for level in levels if level != base]
     listed = ", ".join(others[:-1]) + (" or " if others[1:] else "") + "".join(others[-1:])

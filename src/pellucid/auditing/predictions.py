@@ -9,8 +9,8 @@ from typing import Protocol, final
 
 import numpy as np
 
+from pellucid.auditing.columns import varies
 from pellucid.builders import from_lists, nearest
-from pellucid.columns import varies
 from pellucid.errors import Parameter
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.scaled import ScaledLinearFamily
@@ -24,11 +24,11 @@ class StructureFeatures(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """(P,) what the features are called."""
+        """(P,) names of the features."""
         ...
 
     def canonical(self, cells: Sequence[str]) -> tuple[list[str], dict[int, str]]:
-        """The structure of each cell in one form, and by their places those that are none, with the reason."""
+        """The structure of each cell in canonical form, and the reasons by the indices of cells that hold none."""
         ...
 
     def values(self, structures: Sequence[str]) -> np.ndarray:
@@ -36,11 +36,11 @@ class StructureFeatures(Protocol):
         ...
 
     def substructures(self, features: Iterable[int], structures: Sequence[str]) -> dict[int, str]:
-        """What features stand for, by their places, as these structures show them."""
+        """What features stand for in these structures, by the indices of the features."""
         ...
 
     def neighborhoods(self, structures: Sequence[str], threshold: float) -> Neighborhoods:
-        """For each of the structures those whose similarity is above the threshold, most similar first."""
+        """For each structure, those whose similarity is above the threshold, the most similar first."""
         ...
 
 
@@ -64,21 +64,21 @@ class Predictions:
     groups: tuple[str, ...] | None = None
     """The neighborhood that each row belongs to, where a column says it."""
     smiles: tuple[str, ...] | None = None
-    """Where the features are fingerprints: of which molecules."""
+    """The molecules whose fingerprints the features are, if they are."""
     structures: StructureFeatures | None = None
-    """And where these fingerprints come from."""
+    """The source of these fingerprints."""
     named: bool = True
-    """Whether the features were named, and not all columns that might be some."""
+    """Whether a user named the features, rather than the reader chose them."""
     notes: tuple[tuple[str, str], ...] = ()
-    """What was done with columns that are not simply numbers: categories, and blanks that were filled."""
+    """Names of columns, and what was done with them: categories, and blanks that were filled."""
     categories: tuple[tuple[int, int], ...] = ()
-    """Where the levels of each category begin and end among the features."""
+    """First and last (exclusive) feature of each category."""
     alike: tuple[tuple[str, float], ...] = ()
     """Features that may be measured values, as they rise and fall with the predictions, and their rank correlation."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Columns that were not read, and why."""
+    """Ignored columns, each with the reason."""
     rejected: tuple[tuple[int, str], ...] = ()
-    """Rows that were not read, and why."""
+    """Numbers of rejected rows, each with the reason."""
 
     def __len__(self) -> int:
         return len(self.f)
@@ -87,8 +87,8 @@ class Predictions:
         return f"Predictions({self.summary()})"
 
     def summary(self) -> str:
-        """What was read and what was not, a line each."""
-        lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._read()]
+        """What was read and what was not, one line each."""
+        lines = [f"{self.source}: {len(self)} rows", f"predictions: {', '.join(self.outputs)}", self._features_line()]
         if not self.named and self.smiles is None:
             lines.append(
                 f"  they must be what the model read: if not, name those that are with {Parameter('features'):=}"
@@ -113,8 +113,8 @@ class Predictions:
         """
         if self.truth is None or len(self.outputs) > 1:
             return {}
-        known = ~np.isnan(self.truth)
-        squares = (self.f[known] - self.truth[known, None]) ** 2
+        measured = ~np.isnan(self.truth)
+        squares = (self.f[measured] - self.truth[measured, None]) ** 2
         return dict(zip(self.outputs, np.sqrt(squares.mean(axis=0)).tolist(), strict=True))
 
     @property
@@ -128,8 +128,8 @@ class Predictions:
             step = np.where(((self.x == low) | (self.x == high)).all(axis=0), high - low, step)
         return np.where(varies(self.x), step, 1.0)
 
-    def places(self) -> np.ndarray:
-        """(N, Q) where rows lie, to measure how far they are apart: features in their steps, see `step`.
+    def coordinates(self) -> np.ndarray:
+        """(N, Q) coordinates of the rows, whose distances say how near they are: features in units of their `step`.
 
         Two rows that differ in a category are 1 apart in it, whichever its levels: as far as rows that differ by one
         standard deviation of a number. For that a category of more than two levels has a column for each of them,
@@ -148,38 +148,38 @@ class Predictions:
         return ScaledLinearFamily(step=self.step, ridge=ridge)
 
     def neighborhoods(self, *, neighbors: int, threshold: float = 0.6) -> BaseNeighborhoods:
-        """Who is near whom.
+        """The neighborhoods of the rows.
 
-        Rows of the same group, one neighborhood each, where there are groups; molecules with a Tanimoto similarity
-        above the threshold; otherwise the nearest rows (the row itself first), as `places` has them.
+        If there are groups, one neighborhood for each; of molecules, those with a Tanimoto similarity above the
+        threshold; otherwise the nearest rows (the row itself first), by their `coordinates`.
         """
         if self.groups is not None:
             return self._grouped()
         if self.smiles is not None and self.structures is not None:
             return self.structures.neighborhoods(self.smiles, threshold)
-        return nearest(self.places(), k=min(neighbors, len(self)))
+        return nearest(self.coordinates(), k=min(neighbors, len(self)))
 
     def substructures(self, features: Iterable[int], rows: Sequence[int] | None = None) -> dict[int, str]:
-        """What features of molecules stand for, by their places; none for other features.
+        """What features of molecules stand for, by the indices of the features; empty for other features.
 
         Parameters
         ----------
         features : iterable of int
-            Their places.
+            Indices of the features.
         rows : sequence of int, optional
-            Places of the molecules that show it; by default all.
+            Indices of the molecules in which to look for them; by default all.
         """
         if self.smiles is None or self.structures is None:
             return {}
-        shown = self.smiles if rows is None else [self.smiles[i] for i in rows]
-        return self.structures.substructures(features, shown)
+        molecules = self.smiles if rows is None else [self.smiles[i] for i in rows]
+        return self.structures.substructures(features, molecules)
 
     def _grouped(self) -> Neighborhoods:
         """One neighborhood for each group; its center is the member nearest to the mean of its features."""
         members: dict[str, list[int]] = {}
         for i, group in enumerate(self.groups or ()):
             members.setdefault(group, []).append(i)
-        x = self.places()
+        x = self.coordinates()
         centers = [rows[int(np.argmin(((x[rows] - x[rows].mean(0)) ** 2).sum(1)))] for rows in members.values()]
         return from_lists(list(members.values()), centers, n_points=len(self))
 
@@ -192,6 +192,6 @@ class Predictions:
         first = {start: self.features[start][1:].partition(" = ")[0] for start, end in self.categories}
         return tuple(first.get(i, name) for i, name in enumerate(self.features) if i not in later)
 
-    def _read(self) -> str:
-        what = ", ".join(self.columns) if self.smiles is None else f"{len(self.features)} bits of fingerprints"
-        return f"features: {what}"
+    def _features_line(self) -> str:
+        names = ", ".join(self.columns) if self.smiles is None else f"{len(self.features)} bits of fingerprints"
+        return f"features: {names}"

@@ -4,8 +4,8 @@ from scipy.stats import spearmanr
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
-from pellucid.columns import Column
-from pellucid.outcomes import alike, named_outcomes, revealing, strength
+from pellucid.auditing.columns import Column
+from pellucid.auditing.outcomes import alike, named_outcomes, revealing, squared_correlation
 
 
 def column(name, values, levels=False):
@@ -17,14 +17,14 @@ def test_strength_is_the_squared_rank_correlation():
     generator = np.random.default_rng(0)
     a, b = generator.integers(0, 9, 200), generator.normal(size=200)
     b = b + a
-    assert strength(a, b) == pytest.approx(spearmanr(a, b).statistic ** 2)
-    assert strength(a, np.exp(b)) == pytest.approx(strength(a, b))
-    assert strength(np.ones(200), b) == 0
+    assert squared_correlation(a, b) == pytest.approx(spearmanr(a, b).statistic ** 2)
+    assert squared_correlation(a, np.exp(b)) == pytest.approx(squared_correlation(a, b))
+    assert squared_correlation(np.ones(200), b) == 0
     # Levels have no order; by chance they say nothing.
     shuffled = np.array([4, 0, 7, 2, 8, 1, 5, 3, 6])[a]
-    assert strength(shuffled, b, levels=True) == pytest.approx(strength(a, b, levels=True))
-    assert strength(shuffled, b, levels=True) > 0.8 > 0.3 > strength(shuffled, b)
-    assert strength(generator.integers(0, 40, 200), generator.normal(size=200), levels=True) < 0.1
+    assert squared_correlation(shuffled, b, levels=True) == pytest.approx(squared_correlation(a, b, levels=True))
+    assert squared_correlation(shuffled, b, levels=True) > 0.8 > 0.3 > squared_correlation(shuffled, b)
+    assert squared_correlation(generator.integers(0, 40, 200), generator.normal(size=200), levels=True) < 0.1
 
 
 @pytest.mark.parametrize(

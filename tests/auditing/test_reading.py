@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import NearestNeighbors
 
 from pellucid import InputError
-from pellucid.prediction_tables import read_predictions
+from pellucid.auditing.reading import read_predictions
 
 
 def write(path, columns):
@@ -43,7 +43,7 @@ def test_every_column_is_a_feature_or_left_out_with_a_reason(tmp_path):
         "visit": "dates; write them as numbers, such as days, to use them",
         "comment": "a name: 40 different texts in 40 rows",
         "lab": "'<0.1' in row 41 is not a number; correct it, or leave the cell blank",
-        "seldom": "blank in 26 of 40 rows; ask for it with `features=`",
+        "seldom": "blank in 26 of 40 rows; name it with `features=`",
     }
     assert len(given.columns) + len(given.ignored) + 1 == len(mixed())
     summary = given.summary()
@@ -59,7 +59,7 @@ def test_what_is_asked_for_is_read(tmp_path):
     assert not given.ignored
     assert dict(given.notes)["seldom"] == "26 blank cells filled with the median, 382.5"
     assert "40 levels, the 33 rarest are 'other'" in dict(given.notes)["comment"]
-    for name, message in {"visit": "a date; write it as a number", "lab": "Got '<0.1' in row 41: mend it"}.items():
+    for name, message in {"visit": "a date; write it as a number", "lab": "Got '<0.1' in row 41: fix it"}.items():
         with pytest.raises(InputError, match=message):
             read_predictions(path, features=[name])
 
@@ -73,8 +73,8 @@ def test_rows_that_differ_in_a_category_are_one_apart(tmp_path):
     for name in ("colour", "smoker"):
         cells = np.array(columns[name])
         expected += cells[:, None] != cells
-    places = given.places()
-    np.testing.assert_allclose(((places[:, None] - places) ** 2).sum(2), expected, atol=1e-12)
+    coordinates = given.coordinates()
+    np.testing.assert_allclose(((coordinates[:, None] - coordinates) ** 2).sum(2), expected, atol=1e-12)
     near = given.neighborhoods(neighbors=9)
     oracle = NearestNeighbors(n_neighbors=9, metric="precomputed").fit(np.sqrt(expected))
     for i, reach in enumerate(oracle.kneighbors()[0][:, 7]):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.auditing.predictions import Predictions
 from pellucid.choosing import Candidate, Choice
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
-from pellucid.predictions import Predictions
 from pellucid.trust import FEWEST
 from pellucid.witnesses.base import Witness
 from pellucid.witnesses.tree import TreeWitness
 
 if TYPE_CHECKING:
-    from pellucid.table_audit import TableAudit
+    from pellucid.auditing.tables import TableAudit
 
 # Neighborhoods that are listed as the least trustworthy.
 _LISTED = 5
@@ -28,37 +28,37 @@ _LABEL = 20
 _ROUNDING = 1e-9
 
 
-def text(result: TableAudit) -> str:
-    """Everything that a terminal shows."""
+def describe(result: TableAudit) -> str:
+    """The whole audit, as a terminal shows it."""
     predictions, hoods = result.predictions, result.audit.witnesses.hoods
     lines = [predictions.summary()]
     lines.append(f"{len(hoods)} neighborhoods: {result.neighborhoods}; {result.family} witnesses")
     if result.choice is not None:
-        lines.append(chosen(result.choice))
+        lines.append(describe_choice(result.choice))
     lines += [f"note: {note}" for note in [*questions(predictions), *_notes(result)]]
     lines += ["", result.audit.text(result.level), "", confidence(result)]
     lines += [
         f"error of {name} against {predictions.truth_name}: {error:.4g} (root mean squared)"
         for name, error in predictions.errors().items()
     ]
-    return "\n".join([*lines, "", extremes(result)])
+    return "\n".join([*lines, "", best_and_worst(result)])
 
 
 # -- what was chosen, and what to do --------------------------------------------------------------------------------
 
 
-def chosen(choice: Choice) -> str:
+def describe_choice(choice: Choice) -> str:
     """What leave-one-out chose, and how good it is beside what it might have been."""
     best = choice.best
     if math.isnan(best.explained):
         return f"chosen: {_settings(best)} (the predictions do not vary, so any setting would do)"
     among = "" if choice.compared is None else f" among the {choice.compared} nearest"
     sentence = f"chosen by leave-one-out: {_settings(best)} (held-out variance explained{among} {share(best.explained)}"
-    plainest = choice.at(best.neighbors, 0.0)
-    if best.ridge and plainest is not None and plainest.explained < best.explained - 0.01:
-        sentence += f"; without a ridge {share(plainest.explained)}"
-    aside = "" if choice.others is not None else ", and judge: too few to set some aside"
-    return f"{sentence}; {len(choice.used)} neighborhoods chose{aside})"
+    unridged = choice.at(best.neighbors, 0.0)
+    if best.ridge and unridged is not None and unridged.explained < best.explained - 0.01:
+        sentence += f"; without a ridge {share(unridged.explained)}"
+    reuse = "" if choice.others is not None else ", and judge: too few to set some aside"
+    return f"{sentence}; {len(choice.used)} neighborhoods chose{reuse})"
 
 
 def _settings(candidate: Candidate) -> str:
@@ -75,27 +75,27 @@ def share(explained: float) -> str:
 
 def cure(predictions: Predictions) -> str:
     """What to do where nothing is explained although the best settings were looked for."""
-    read = "" if predictions.named else f"name with {Parameter('features')} what the model read, "
-    return f"No other candidate does better: {read}try another {Parameter('family')}, or give more rows"
+    hint = "" if predictions.named else f"name with {Parameter('features')} what the model read, "
+    return f"No other candidate does better: {hint}try another {Parameter('family')}, or add rows"
 
 
 def questions(predictions: Predictions) -> list[str]:
-    """What only the user can know."""
+    """Questions that only the user can answer."""
     return [
-        f"{name} rises and falls with the predictions (rank correlation {value:.2f}): if it is what was measured, say "
+        f"{name} rises and falls with the predictions (rank correlation {value:.2f}): if it is what was measured, set "
         f"{Parameter('truth', name)}; if the model read it, name it among the {Parameter('features')}."
         for name, value in predictions.alike
     ]
 
 
 def _notes(result: TableAudit) -> list[str]:
-    """What makes the numbers other than they look."""
+    """Why the numbers may mislead, one sentence each."""
     predictions, sizes = result.predictions, result.audit.witnesses.hoods.sizes
     size, smallest = int(sizes.median()), int(sizes.min())
     notes = []
     if predictions.truth is not None and len(predictions.outputs) > 1:
         notes.append(
-            f"no error against {predictions.truth_name} is told: {Parameter('truth')} needs one "
+            f"no error against {predictions.truth_name} is reported: {Parameter('truth')} needs one "
             f"{Parameter('prediction')}, and there are {len(predictions.outputs)}."
         )
     if smallest == len(predictions):
@@ -148,16 +148,16 @@ def confidence(result: TableAudit) -> str:
     return "\n".join(lines)
 
 
-def extremes(result: TableAudit) -> str:
+def best_and_worst(result: TableAudit) -> str:
     """The least trustworthy rows, and the witness of the worst and of the best one in words."""
     audit, f = result.audit, result.predictions.f
     sizes, distances = audit.witnesses.hoods.sizes.cpu().numpy(), audit.relative()
-    # Any witness follows one or two members: that is no merit of theirs.
+    # Any witness follows one or two members, so these neighborhoods do not count.
     order = [i for i in np.argsort(-distances, kind="stable").tolist() if sizes[i] >= FEWEST]
     if not order:
         return f"no neighborhood has {FEWEST} members or more, and any witness follows fewer: there is none to trust"
     if float(audit.deviations[order].max()) <= 1e-20 + 1e-12 * float(f.var(axis=0).sum()):
-        exact = f"all {len(order)} witnesses are exact at their own members, up to rounding"
+        exact = f"all {len(order)} witnesses are exact at their members, up to rounding"
         return f"{exact}:\n{_witness_and_trust(result, order[-1])}"
     if int(sizes.min()) == len(f):
         return f"the one witness of all rows:\n{_witness_and_trust(result, order[0])}"
@@ -167,12 +167,12 @@ def extremes(result: TableAudit) -> str:
     )
 
 
-def _table(result: TableAudit, which: Sequence[int]) -> list[str]:
+def _table(result: TableAudit, indices: Sequence[int]) -> list[str]:
     """A line for each output of these neighborhoods, after a head."""
     audit, predictions = result.audit, result.predictions
     bound, rmse, at_centers = audit.bound(result.level), audit.rmse_by_output, audit.witnesses.at_centers()
     lines = [f"{'place':<{_LABEL}}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"]
-    for i in which:
+    for i in indices:
         center = int(audit.witnesses.hoods.centers[i])
         for k, name in enumerate(predictions.outputs):
             label = "" if k else place(predictions, center)

@@ -1,4 +1,4 @@
-"""Which column of a table is what: predictions, measured values, features, or none of these, and why."""
+"""The role of each column of a table: predictions, measured values, features, or none of these, and why."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.columns import is_category, is_date, texts_of, varies
+from pellucid.auditing.columns import is_category, is_date, texts_of, varies
+from pellucid.auditing.outcomes import named_outcomes
 from pellucid.errors import InputError, Parameter
-from pellucid.outcomes import named_outcomes
-from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, plain, value_of
+from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, normalized, value_of
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
 _PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
@@ -26,37 +26,36 @@ _LISTED = 5
 
 def find_predictions(table: Table, source: str) -> list[str]:
     """The columns whose names say that they are predictions; failing that probabilities; failing that scores."""
-    names = [name for name in table.header if _PREDICTIONS.fullmatch(plain(name))]
-    names = names or [name for name in table.header if _PROBABILITIES.fullmatch(plain(name))]
-    for usual in _SCORES:
-        names = names or [name for name in table.header if plain(name) == usual]
+    names = [name for name in table.header if _PREDICTIONS.fullmatch(normalized(name))]
+    names = names or [name for name in table.header if _PROBABILITIES.fullmatch(normalized(name))]
+    for score in _SCORES:
+        names = names or [name for name in table.header if normalized(name) == score]
     if not names:
         raise InputError(
             f"{source} must have a column of predictions, named prediction or the like",
             got=f"{', '.join(table.header)}",
-            cure=f"say which one it is with {Parameter('prediction'):=}",
+            cure=f"name it with {Parameter('prediction'):=}",
             parameter="prediction",
         )
     return names
 
 
 def choose_features(
-    table: Table, others: list[str], asked: list[str], smiles: str | None, outputs: list[str]
+    table: Table, others: list[str], requested: list[str], smiles: str | None, outputs: list[str]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The columns that witnesses read, and the others with the reason."""
-    if asked or smiles is not None:
-        return asked, []
+    if requested or smiles is not None:
+        return requested, []
     flaws = {name: _flaw(table, name, others, outputs) for name in others}
     if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
         flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
-    left = {name: _written(table, name) for name in others if not flaws[name]}
-    flaws |= named_outcomes(left)
+    flaws |= named_outcomes({name: _written(table, name) for name in others if not flaws[name]})
     return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
 
 
 def find_smiles(source: str, ignored: Sequence[tuple[str, str]]) -> str:
     """The column of SMILES of a table that has no other features."""
-    molecules = {plain(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
+    molecules = {normalized(name): name for name, why in reversed(ignored) if why == _molecules_reason()}
     for name in SMILES_NAMES:
         if name in molecules:
             return molecules[name]
@@ -76,20 +75,20 @@ def _written(table: Table, name: str) -> list[str]:
 
 
 def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
-    """Why a column is no feature, unless it is asked for."""
+    """Why a column is no feature, unless a user names it."""
     # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
     targets = {output.partition(": ")[2] for output in outputs} - {""}
     if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
         return "comes with the predictions"
     cells, written = table.column(name), _written(table, name)
     texts = texts_of(cells, table.comma)
-    if texts and plain(name) in SMILES_NAMES:
+    if texts and normalized(name) in SMILES_NAMES:
         return _molecules_reason()
     if not written:
         return "blank"
-    if _PROBABILITIES.fullmatch(plain(name)):
-        return f"looks like a prediction; ask for it with {Parameter('prediction'):=} or {Parameter('features'):=}"
-    if plain(name) in ID_NAMES or plain(name).endswith("_id"):
+    if _PROBABILITIES.fullmatch(normalized(name)):
+        return f"looks like a prediction; name it with {Parameter('prediction'):=} or {Parameter('features'):=}"
+    if normalized(name) in ID_NAMES or normalized(name).endswith("_id"):
         return "an identifier"
     if texts:
         why = _flaw_of_texts(table, name, written)
@@ -99,12 +98,13 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
         return _NUMBERING
     if len({*written}) == 1 or not (texts or varies(np.array([_value(table, cell) for cell in written]))):
         return "always the same"
-    coordinate = any(plain(other) == "x" for other in others)
-    predicted = targets | {_AFFIX.sub("", plain(output)) for output in outputs if _AFFIX.search(plain(output))}
-    if name in targets or plain(name) in predicted or plain(name) in _TRUTHS or (plain(name) == "y" and not coordinate):
+    label, coordinate = normalized(name), any(normalized(other) == "x" for other in others)
+    names = [normalized(output) for output in outputs]
+    predicted = targets | {_AFFIX.sub("", output) for output in names if _AFFIX.search(output)}
+    if name in targets or label in predicted or label in _TRUTHS or (label == "y" and not coordinate):
         return measured_reason()
     if 2 * len(written) < len(cells):
-        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; ask for it with {Parameter('features'):=}"
+        return f"blank in {len(cells) - len(written)} of {len(cells)} rows; name it with {Parameter('features'):=}"
     return ""
 
 
@@ -129,9 +129,7 @@ def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
 
 def measured_reason() -> str:
     """Why a column that looks like measured values is ignored."""
-    return (
-        f"looks like measured values; say so with {Parameter('truth'):=}, or ask for it with {Parameter('features'):=}"
-    )
+    return f"looks like measured values; name it with {Parameter('truth'):=}, or with {Parameter('features'):=}"
 
 
 def _molecules_reason() -> str:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pellucid import InputError
-from pellucid.columns import LEVELS, is_category, is_date, read_column
+from pellucid.auditing.columns import LEVELS, is_category, is_date, read_column
 
 
 def read(name, cells, comma=False):
@@ -78,7 +78,7 @@ def test_what_is_no_date(cell):
 
 
 def test_cells_that_cannot_be_read_are_named():
-    with pytest.raises(InputError, match=r"'dose' of a\.csv must hold finite numbers.*Got '<5' in row 22: mend it"):
+    with pytest.raises(InputError, match=r"'dose' of a\.csv must hold finite numbers.*Got '<5' in row 22: fix it"):
         read("dose", [*map(str, range(20)), "<5"])
     with pytest.raises(InputError, match=r"Got '2021-01-02' in row 2: a date; write it as a number, such as days"):
         read("visit", ["2021-01-02", "2021-01-03", "2021-01-03"])

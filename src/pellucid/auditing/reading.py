@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid import _roles
-from pellucid.columns import Column, read_column, read_numbers, reject_blanks
+from pellucid.auditing import roles
+from pellucid.auditing.columns import Column, read_column, read_numbers, reject_blanks
+from pellucid.auditing.outcomes import OUTCOME, alike, revealing
+from pellucid.auditing.predictions import Predictions, StructureFeatures
 from pellucid.errors import InputError, Parameter
-from pellucid.outcomes import OUTCOME, alike, revealing
-from pellucid.predictions import Predictions, StructureFeatures
 from pellucid.tables import Table, read_table, require_column, value_of
 
 # Fewer rows have no neighborhoods to speak of.
@@ -30,10 +30,10 @@ def read_predictions(
     blanks: Literal["fill", "drop"] = "fill",
     structures: Callable[[], StructureFeatures] | None = None,
 ) -> Predictions:
-    """Predictions and features from a text file with a line of names; see `pellucid.tables.read_table`.
+    """Read predictions and features from a text file with a line of names; see `pellucid.tables.read_table`.
 
-    Columns of texts that repeat are categories, see `pellucid.columns.read_column`. Rows without a prediction or a
-    group are rejected, and listed.
+    Columns of texts that repeat are categories, see `pellucid.auditing.columns.read_column`. Rows without a prediction
+    or a group are rejected, and listed.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def read_predictions(
     features : sequence of str
         The columns that witnesses read: those that the model read. By default all others that hold numbers or
         categories, without names, numberings, dates, constants, columns that are mostly blank, what looks like
-        measured values, and what gives itself away as an outcome, see `pellucid.outcomes`.
+        measured values, and what gives itself away as an outcome, see `pellucid.auditing.outcomes`.
     truth : str, optional
         A column of measured values: no feature; the error of the predictions is reported.
     groups : str, optional
@@ -53,38 +53,38 @@ def read_predictions(
         A column of molecules whose fingerprints are the features; used by default where there is one and there are no
         other features.
     blanks : {"fill", "drop"}
-        Among the features: "fill" puts the median of the column, and makes blanks of a category a level of their own;
-        "drop" rejects these rows.
+        What to do with blank features: "fill" puts the median of the column, and makes blanks of a category a level of
+        their own; "drop" rejects these rows.
     structures : callable, optional
-        Gives the features of molecules, as `pellucid.registry.structure_features` does; called where there are some.
+        Returns the features of molecules, as `pellucid.registry.structure_features` does; called if there are any.
     """
     if blanks not in ("fill", "drop"):
         raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
     table = read_table(path)
     source = table.source
-    for option, asked_for in {
+    for parameter, names in {
         "prediction": prediction,
         "features": features,
         "truth": [truth] if truth is not None else [],
         "groups": [groups] if groups is not None else [],
         "smiles": [smiles] if smiles is not None else [],
     }.items():
-        for name in asked_for:
-            require_column(name, table.header, source, f"{Parameter(option):=}")
-    outputs = list(dict.fromkeys(prediction)) or _roles.find_predictions(table, source)
+        for name in names:
+            require_column(name, table.header, source, f"{Parameter(parameter):=}")
+    outputs = list(dict.fromkeys(prediction)) or roles.find_predictions(table, source)
     others = [name for name in table.header if name not in (*outputs, truth, groups, smiles)]
-    asked = list(dict.fromkeys(features))
-    chosen, ignored = _roles.choose_features(table, others, asked, smiles, outputs)
+    requested = list(dict.fromkeys(features))
+    chosen, ignored = roles.choose_features(table, others, requested, smiles, outputs)
     clash = set(chosen) & {*outputs, truth, groups}
     if clash:
         raise InputError("A column must be one thing", got=f"{sorted(map(str, clash))[0]!r} twice", cure="name it once")
     if not chosen and smiles is None:
-        smiles = _roles.find_smiles(source, ignored)
+        smiles = roles.find_smiles(source, ignored)
         ignored = [(name, why) for name, why in ignored if name != smiles]
     rejected: dict[int, str] = {}
     f = read_numbers(table, outputs, source, rejected)
-    known = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
-    if known is not None and np.isnan(known).all():
+    measured_values = None if truth is None else read_numbers(table, [truth], source, None)[:, 0]
+    if measured_values is not None and np.isnan(measured_values).all():
         raise InputError(
             f"{Parameter('truth'):=} must hold measured values",
             got=f"{truth!r}, which is blank",
@@ -114,36 +114,36 @@ def read_predictions(
         )
     rows = tuple(table.numbers[i] for i in kept)
     columns: list[Column] = []
-    outcome = False  # whether it is clear which column was to be predicted
+    outcome_known = False  # whether it is clear which column was to be predicted
     if smiles is None:
         cells = {name: table.column(name) for name in chosen}
         columns = [read_column(name, [c[i] for i in kept], rows, table.comma, source) for name, c in cells.items()]
-        if not asked:
-            measured = _measured(table, truth, ignored, kept)
-            outcome = measured is not None or any(why.startswith(OUTCOME) for _, why in ignored)
+        if not requested:
+            measured = _measured_column(table, truth, ignored, kept)
+            outcome_known = measured is not None or any(why.startswith(OUTCOME) for _, why in ignored)
             columns, outcomes = _without_outcomes(columns, f[kept], measured)
             ignored += outcomes
             if not columns:
-                _roles.find_smiles(source, ignored)
-    names = tuple(feature for column in columns for feature in column.features)
+                roles.find_smiles(source, ignored)
+    feature_names = tuple(feature for column in columns for feature in column.features)
     x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
     texts = None if reader is None else tuple(molecules[i] for i in kept)
     return Predictions(
         source=source,
         outputs=tuple(outputs),
         f=f[kept],
-        features=names if reader is None else reader.names,
+        features=feature_names if reader is None else reader.names,
         x=x if reader is None or texts is None else reader.values(texts),
         rows=rows,
-        truth=None if known is None else known[kept],
+        truth=None if measured_values is None else measured_values[kept],
         truth_name=truth,
         groups=None if labels is None else tuple(labels[i] for i in kept),
         smiles=texts,
         structures=reader,
-        named=bool(asked),
+        named=bool(requested),
         notes=tuple((column.name, column.note) for column in columns if column.note),
         categories=_ranges(columns),
-        alike=() if asked or outcome else tuple(alike(columns, f[kept]).items()),
+        alike=() if requested or outcome_known else tuple(alike(columns, f[kept]).items()),
         ignored=tuple(ignored),
         rejected=tuple((table.numbers[i], why) for i, why in sorted(rejected.items())),
     )
@@ -160,11 +160,11 @@ def _reader(structures: Callable[[], StructureFeatures] | None, smiles: str, sou
     return structures()
 
 
-def _measured(
+def _measured_column(
     table: Table, truth: str | None, ignored: Sequence[tuple[str, str]], kept: Sequence[int]
 ) -> tuple[str, np.ndarray] | None:
     """A column of measured values, named or not, to hold the others against."""
-    names = [truth] if truth is not None else [name for name, why in ignored if why == _roles.measured_reason()]
+    names = [truth] if truth is not None else [name for name, why in ignored if why == roles.measured_reason()]
     for name in names:
         values = [value_of(cell, table.comma) for cell in table.column(name)]
         if None not in values:

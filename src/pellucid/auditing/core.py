@@ -1,4 +1,4 @@
-"""Measure how transparent any predictor is, from its predictions alone."""
+"""The audit of any predictor, from its predictions at points and neighborhoods of these."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, squared_error
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, typical, unknown
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, median_bounds, no_bound_reason
+from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-LITTLE = 0.05
-"""Held-out variance explained below which witnesses are no account of the predictor."""
-CURE = "Take larger neighborhoods, a ridge, fewer features, or another family"
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+_CURE = "Take larger neighborhoods, a ridge, fewer features, or another family"
 
 
 def _mean(scores: Tensor) -> float | None:
@@ -34,7 +33,7 @@ def _mean(scores: Tensor) -> float | None:
     return None if math.isnan(mean) else mean
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -67,13 +66,13 @@ class Audit:
     family: WitnessFamily = field(repr=False)
     judges: Tensor | None = field(default=None, repr=False)
     """The neighborhoods that held-out measures and bounds come from; None for all."""
-    cure: str = field(default=CURE, repr=False)
+    cure: str = field(default=_CURE, repr=False)
     """What to do where they explain next to nothing."""
 
     def quantiles(self) -> dict[float, float]:
         """Quantiles of the deviations."""
-        values = np.quantile(self.deviations.double().numpy(), QUANTILES)
-        return dict(zip(QUANTILES, values.tolist(), strict=True))
+        values = np.quantile(self.deviations.double().numpy(), _QUANTILES)
+        return dict(zip(_QUANTILES, values.tolist(), strict=True))
 
     def __getitem__(self, i: int) -> Witness:
         """The witness of neighborhood i, to be read, with its bound."""
@@ -102,9 +101,7 @@ class Audit:
         return np.asarray((hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy())
 
     def relative(self) -> np.ndarray:
-        """(n,) these distances in standard deviations of each output, a mean over the outputs: fit to rank by, where
-        outputs have different units.
-        """
+        """(n,) `distances` in standard deviations of each output, averaged over outputs: ranks neighborhoods."""
         spread = self.witnesses.f.double().std(0, correction=0).cpu().numpy()
         return np.asarray((self.distances / np.where(spread > 0, spread, 1.0)).mean(1))
 
@@ -116,12 +113,12 @@ class Audit:
         return held_out(self.witnesses.f, self.witnesses.x, hoods, self.family)
 
     def caution(self) -> str:
-        """What must be said where next to nothing is explained at members left out; otherwise nothing.
+        """A warning if next to nothing is explained at held-out members; otherwise an empty text.
 
         Next to nothing is less than 5 % of the variance, or less than a constant explains.
         """
         share = _mean(torch.from_numpy(self.held_out.explained()))
-        if share is None or share >= LITTLE:
+        if share is None or share >= NEAR_ZERO:
             return ""
         return (
             f"held-out variance explained is {_share(share)}: at members that it was not fitted to, a witness says "
@@ -132,13 +129,13 @@ class Audit:
     @cached_property
     def calibration(self) -> Calibration:
         """How far the witnesses can be trusted, learned from these neighborhoods; see `pellucid.calibrate`."""
-        if self._alike:  # one neighborhood, however often it is counted, calibrates nothing
+        if self._all_equal:  # one neighborhood, however often it is counted, calibrates nothing
             gaps, deviations, alone, spread, *_ = self.held_out
             return Calibration.of(HeldOut(gaps[:0], deviations[:0], alone[:0], spread))
         return Calibration.of(self.held_out)
 
     @cached_property
-    def _alike(self) -> bool:
+    def _all_equal(self) -> bool:
         """Whether every neighborhood holds all points."""
         hoods = self.witnesses.hoods
         return int(hoods.sizes.min()) == hoods.n_points
@@ -149,21 +146,21 @@ class Audit:
         three members, or too few for the coefficients of a witness, where there are too few neighborhoods for the
         level, and where a bound would be as wide as the predictions range. See `why_not`.
         """
-        found = self.calibration.bound(self.distances, level)
-        found[~np.isfinite(found)] = np.nan
-        found[self._saturated | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
-        return found
+        bounds = self.calibration.bound(self.distances, level)
+        bounds[~np.isfinite(bounds)] = np.nan
+        bounds[self._saturated | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
+        return bounds
 
     def why_not(self, level: float = LEVEL) -> str:
-        """In one sentence why there are no bounds of this confidence, where there are none."""
-        if self._alike:
+        """Why there are no bounds of this confidence, in one sentence."""
+        if self._all_equal:
             return (
                 "how far it can be trusted is not known: every neighborhood holds all points, so that there is one "
                 "witness and nothing to learn it from; take smaller neighborhoods"
             )
         large = (self.witnesses.hoods.sizes >= FEWEST).cpu().numpy()
         saturated = bool(self._saturated[large].all())
-        return unknown(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
+        return no_bound_reason(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
 
     @cached_property
     def _saturated(self) -> np.ndarray:
@@ -176,17 +173,17 @@ class Audit:
             "deviation": float(self.deviations.double().mean()),
             "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
             "rmse_at_centers": self.rmse,
-            "explained": _known(self.explained),
+            "explained": _none_if_nan(self.explained),
             "held_out_variance_explained": _mean(torch.from_numpy(self.held_out.explained())),
             "auc_local": _mean(self.local_auc),
             "auc_global": _mean(self.global_auc),
             "level": check_level(level),
-            "bound": self._typical_bounds(level),
+            "bound": self._median_bounds(level),
         }
 
-    def _typical_bounds(self, level: float) -> list[float | None]:
-        """Of each output the median over the neighborhoods that have one."""
-        return [_known(value) for value in typical(self.bound(level)).tolist()]
+    def _median_bounds(self, level: float) -> list[float | None]:
+        """The median of the known bounds, for each output."""
+        return [_none_if_nan(value) for value in median_bounds(self.bound(level)).tolist()]
 
     def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
         """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""
@@ -199,8 +196,8 @@ class Audit:
 
         return str(fragment(self))
 
-    def _named(self) -> list[str]:
-        """What tells outputs apart, if there are several."""
+    def _output_suffixes(self) -> list[str]:
+        """Names of the outputs to append to labels; empty if there is only one."""
         outputs = self.witnesses.f.shape[1]
         names = self.witnesses.output_names or [f"f{k}" for k in range(outputs)]
         return [""] if outputs == 1 else [f": {name}" for name in names]
@@ -225,7 +222,7 @@ class Audit:
             ("rmse at the centers", f"{self.rmse:.4g}"),
             *(
                 (f"bound near a center, {percent(level)}{name}", _score(value, "not known"))
-                for name, value in zip(self._named(), summary["bound"], strict=True)
+                for name, value in zip(self._output_suffixes(), summary["bound"], strict=True)
             ),
             ("generalized AUC, local", _score(summary["auc_local"])),
             ("generalized AUC, global", _score(summary["auc_global"])),
@@ -257,7 +254,7 @@ def audit(
     x : array_like
         (N, P) features that the witnesses read.
     hoods : BaseNeighborhoods
-        N neighborhoods over the N points.
+        n neighborhoods over the N points.
     family : WitnessFamily
         Where the witnesses come from.
     deviation : Deviation
@@ -265,8 +262,8 @@ def audit(
     features, outputs : sequence of str, optional
         Names to print witnesses with; by default those of a table's columns.
     judges : sequence of int or Tensor, optional
-        The neighborhoods that held-out measures and bounds come from, by their places; by default all. Where some of
-        them chose the family's settings, take the others: see `pellucid.choosing`.
+        The neighborhoods that held-out measures and bounds come from, by their indices; by default all. If some of
+        them chose the family's settings, use the others: see `pellucid.choosing`.
     """
     features = list(x.columns) if features is None and hasattr(x, "columns") else features
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
@@ -274,7 +271,9 @@ def audit(
     f = f.detach()
     if not isinstance(family, WitnessFamily):
         raise InputError(
-            "`family` must be a witness family, such as LinearFamily()", got=f"{family!r}", parameter="family"
+            f"{Parameter('family')} must be a witness family, such as LinearFamily()",
+            got=f"{family!r}",
+            parameter="family",
         )
     if judges is not None:
         judges = _checks.indices(judges, "judges")
