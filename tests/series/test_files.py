@@ -255,8 +255,8 @@ def test_columns_of_arrow_tables_are_numpys(chunks, kind):
 
 def test_a_clock_of_any_language_is_one_recording(tmp_path):
     seconds = 40_000 + 0.25 * np.arange(3000)
-    whole = np.floor(seconds)
-    clock = [whole // 3600, whole // 60 % 60, whole % 60, (seconds - whole) * 1000]
+    full = np.floor(seconds)
+    clock = [full // 3600, full // 60 % 60, full % 60, (seconds - full) * 1000]
     signal = np.random.default_rng(0).normal(size=3000)
     head = "Stunde,Minute,Sekunde,ms,x"
     np.savetxt(tmp_path / "a.csv", np.c_[*clock, signal], fmt="%.6g", delimiter=",", header=head, comments="")

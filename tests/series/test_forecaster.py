@@ -94,14 +94,14 @@ def largest_root(first, second):
 def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced):
     model = fit(scale=scale, order=2, ridge=0.5)
     data = simulate_rig(rows=18 * 5, bearings=3, seed=1)
-    found = model.evaluate(data, forced=forced)
+    scores = model.evaluate(data, forced=forced)
     errors, means, deviations, variations, likelihoods, steps, radii = [], [], [], [], [], [], []
     unit = model.scaling_.scale if scale else np.ones(3)
     for sequence in data.sequences(18):
         z = torch.from_numpy(((sequence - model.scaling_.shift) / model.scaling_.scale).astype(np.float32))[None]
         with torch.no_grad():
-            given, _ = model.network_(z[:, :-1], last=6)
-            mean = given.mean if forced else model.network_.generate(z[:, :12], 6).mean
+            forced_gaussian, _ = model.network_(z[:, :-1], last=6)
+            mean = forced_gaussian.mean if forced else model.network_.generate(z[:, :12], 6).mean
         mean = model.scaling_.shift + model.scaling_.scale * mean[0].numpy()
         seen = sequence if forced else np.concatenate([sequence[:12], mean])
         lags = np.concatenate([seen[11:17], seen[10:16]], axis=1)
@@ -114,30 +114,30 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
             thetas.append(np.append(weights, unit * ridge.intercept_))
             radii.append(largest_root(weights[:, :3], weights[:, 3:]))
         errors.append(mean - sequence[12:])
-        steps.append(model.scaling_.shift + model.scaling_.scale * given.mean[0].numpy() - sequence[12:])
+        steps.append(model.scaling_.shift + model.scaling_.scale * forced_gaussian.mean[0].numpy() - sequence[12:])
         means.append(mean)
         variations += [np.abs(b - a).sum() for a, b in pairwise(thetas)]
         raw = Gaussian(
-            torch.from_numpy(model.scaling_.shift) + torch.from_numpy(model.scaling_.scale) * given.mean,
-            torch.from_numpy(model.scaling_.scale)[:, None] * given.factor,
+            torch.from_numpy(model.scaling_.shift) + torch.from_numpy(model.scaling_.scale) * forced_gaussian.mean,
+            torch.from_numpy(model.scaling_.scale)[:, None] * forced_gaussian.factor,
         )
         likelihoods.append(raw.negative_log_likelihood(torch.from_numpy(sequence[None, 12:])).mean())
-    assert found.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
-    assert found.deviation == pytest.approx(np.sqrt(np.mean(np.square(deviations))), rel=1e-4)
-    assert found.variation == pytest.approx(np.mean(variations), rel=1e-4)
-    assert found.negative_log_likelihood == pytest.approx(np.mean(likelihoods), rel=1e-5)
-    assert found.sequences == 5
+    assert scores.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
+    assert scores.deviation == pytest.approx(np.sqrt(np.mean(np.square(deviations))), rel=1e-4)
+    assert scores.variation == pytest.approx(np.mean(variations), rel=1e-4)
+    assert scores.negative_log_likelihood == pytest.approx(np.mean(likelihoods), rel=1e-5)
+    assert scores.sequences == 5
     future = (data.sequences(18)[:, 12:] - model.scaling_.shift) / model.scaling_.scale
     relative = np.sqrt(np.mean(np.square(np.array(errors) / model.scaling_.scale)) / np.mean(np.square(future)))
-    assert found.relative_error == pytest.approx(relative, rel=1e-5)
+    assert scores.relative_error == pytest.approx(relative, rel=1e-5)
     moves = np.mean([np.var(mean / model.scaling_.scale, axis=0) for mean in means])
     gaps = np.mean(np.square(np.array(deviations) / model.scaling_.scale))
-    assert found.relative_deviation == pytest.approx(np.sqrt(gaps / moves), rel=1e-4)
+    assert scores.relative_deviation == pytest.approx(np.sqrt(gaps / moves), rel=1e-4)
     ahead = np.sqrt(np.mean(np.square(np.array(steps) / model.scaling_.scale)) / np.mean(np.square(future)))
-    assert found.relative_error_one_step == pytest.approx(ahead, rel=1e-5)
+    assert scores.relative_error_one_step == pytest.approx(ahead, rel=1e-5)
     # z_{t+1} = A z_t + B z_{t-1}: the spectral radius by the characteristic polynomial, det(I s^2 - A s - B) = 0.
-    assert found.spectral_radius == pytest.approx(np.median(radii), rel=1e-4)
-    assert found.unstable == np.mean(np.array(radii) > 1)
+    assert scores.spectral_radius == pytest.approx(np.median(radii), rel=1e-4)
+    assert scores.unstable == np.mean(np.array(radii) > 1)
 
 
 def test_explanations_and_forecasts_agree(trained):
@@ -209,8 +209,8 @@ def test_the_units_of_the_data_do_not_matter_when_scaling():
 
 
 def test_validation_data_may_be_given_or_left_out():
-    given = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
-    assert "validation_loss" in given.history_[-1]
+    validated = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
+    assert "validation_loss" in validated.history_[-1]
     assert "validation_loss" not in fit_with(validation=0).history_[-1]
 
 
@@ -266,10 +266,10 @@ def test_what_is_left_open_is_chosen_and_saved(tmp_path):
     settled, sentences = Forecaster(**{**SMALL, "radius": None, "weight": 0.3}).settled(RIG)
     assert sentences[0].startswith(f"laws: order {settled.order}, radius {settled.radius}, ridge {settled.ridge:g} (ch")
     assert sentences[1].startswith(f"network: begins as one linear law of the last {settled.linear} values")
-    whole = fit_with(validation=0)
+    unvalidated = fit_with(validation=0)
     ours, _ = Forecaster(**SMALL).settled(RIG)
     assert (ours.order, ours.radius, ours.ridge, ours.linear) == (
-        whole.order_, whole.radius_, whole.ridge_, whole.linear_,
+        unvalidated.order_, unvalidated.radius_, unvalidated.ridge_, unvalidated.linear_,
     )  # fmt: skip
     assert ours.settled(RIG)[0].settings() == ours.settings()
 

@@ -38,13 +38,13 @@ def test_held_out_variance_explained_is_that_of_a_loop_of_fits(ridge):
                 fitted = Ridge(alpha=ridge).fit(x[others], f[others])
                 missed += np.square(f[left] - fitted.predict(x[[left]])[0])
                 alone += np.square(f[left] - f[others].mean(0))
-    found = held_out_explained(torch.from_numpy(x), torch.from_numpy(f), hoods, [ridge])
-    np.testing.assert_allclose(found[0], 1 - missed / alone, rtol=1e-9)
+    shares = held_out_explained(torch.from_numpy(x), torch.from_numpy(f), hoods, [ridge])
+    np.testing.assert_allclose(shares[0], 1 - missed / alone, rtol=1e-9)
 
 
 def test_a_constant_has_nothing_to_explain():
-    found = held_out_explained(torch.randn(6, 1), torch.ones(6, 1), windows([6], radius=2), [0.1])
-    assert found.isnan().all()
+    shares = held_out_explained(torch.randn(6, 1), torch.ones(6, 1), windows([6], radius=2), [0.1])
+    assert shares.isnan().all()
 
 
 def test_the_order_of_a_planted_law_is_chosen():
