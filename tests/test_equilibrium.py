@@ -157,6 +157,7 @@ def train_table(y, penalty, steps=300, rate=0.6):
     return f.detach()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("play", ["direct", "consensus", "banked", "asymmetric"])
@@ -186,6 +187,7 @@ def test_a_trained_table_reaches_the_equilibrium(play, seed, family):
     torch.testing.assert_close(train_table(y, penalty), expected, atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror_map", ["euclidean", "entropic"])
 @pytest.mark.parametrize("family", FAMILIES[:3], ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
@@ -202,6 +204,7 @@ def test_mirror_prox_reaches_the_optimum_of_the_uniform_criterion(seed, family, 
     assert game(f, x, hoods).deviations.max() <= margin + 1e-3
 
 
+@pytest.mark.slow
 def test_mirror_prox_reaches_the_played_equilibrium_with_a_ridge():
     x, y, hoods = instance(1)
     family, margin = pl.LinearFamily(ridge=0.5), 0.15
@@ -213,6 +216,7 @@ def test_mirror_prox_reaches_the_played_equilibrium_with_a_ridge():
     torch.testing.assert_close(f.detach(), equilibrium.uniform(y, x, hoods, family, margin=margin), atol=1e-3, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_same_uniform_problem_solved_by_cooper_agrees():
     x, y, hoods = instance(1)
     family, margin = pl.LinearFamily(), 0.15
