@@ -119,6 +119,7 @@ def test_the_third_branch_keeps_labels_where_the_constraints_are_slack():
     assert f[8] < 4.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.4])
 @pytest.mark.parametrize("family", FAMILIES[:3], ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
@@ -276,6 +277,7 @@ def test_extreme_weights_and_margins(family):
         torch.testing.assert_close(near, exact, atol=1e-4, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("margin", [1e-2, 1e-4, 1e-6])

@@ -54,6 +54,7 @@ def loaded_by(code):
     return {name.partition(".")[0] for name in printed.split()}
 
 
+@pytest.mark.slow
 def test_the_core_leaves_heavy_libraries_alone():
     loaded = loaded_by("import pellucid; [getattr(pellucid, name) for name in pellucid.__all__]")
     assert {"numpy", "torch"} <= loaded

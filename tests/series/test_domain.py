@@ -413,6 +413,7 @@ def assess(worn, path, warn=lambda _: None, learned=None, **settings):
     return DOMAIN.assess(worn[1], path, SeriesReading(), chosen, learned=learned, warn=warn)
 
 
+@pytest.mark.slow
 def test_a_machine_is_followed_over_time(worn):
     assert isinstance(DOMAIN, Monitor)
     condition = assess(worn, worn[0] / "machine")
@@ -427,6 +428,7 @@ def test_a_machine_is_followed_over_time(worn):
     assert by_share.persistence == (2, 3)
 
 
+@pytest.mark.slow
 def test_healthy_recordings_that_were_learned_from_are_told(worn):
     sentences = []
     folder = worn[0]
