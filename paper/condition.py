@@ -93,7 +93,7 @@ def results(condition: Condition, cell: Cell) -> dict[str, Any]:
             alarm = next((a for a in condition.alarms if (a.channel, a.indicator) == (channel, indicator)), None)
             entry: dict[str, Any] = {
                 "false": float((condition.beyond[begin:end, m, c] != 0).mean()),
-                "false_alarm": bool(condition.standing[begin:end, m, c].any()),
+                "false_alarm": bool(condition.in_alarm[begin:end, m, c].any()),
                 "limit": float(f"{condition.limits.limit[m, c]:.4g}"),
             }
             if alarm is not None:

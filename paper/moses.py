@@ -209,7 +209,7 @@ def measure(cell: Cell) -> dict[str, Any]:
     embedded = bool(cell.get("embedded"))
     test = corpus(embedded, "test", cell["test"])
     scores = model.evaluate(test, seed=cell["seed"], progress=False)
-    known, _ = test.known(model.vocabulary_)
+    known, _ = test.encodable(model.vocabulary_)
     some = [test.smiles(int(i)) for i in known[: cell["reconstructed"]]]
     back = model.reconstruct(some)
     samples = model.sample(cell["samples"], seed=cell["seed"])

@@ -43,6 +43,7 @@ def numbers(report: dict[str, Any]) -> tuple[float, float, float]:
 def conditions(study: Study) -> str:
     c, first, test = study.config, study.trained["DEEP"], study.tested["DEEP"]
     hoods = test["neighborhoods"]
+    rejected = test.get("rejected_count", test.get("left_out"))  # reports of version 0.1 have the latter
     hours = sum(report["wall_seconds"] for report in study.reports.values()) / 3600
     commits = ", ".join(sorted({str(report["commit"])[:12] for report in study.reports.values()}))
     return (
@@ -52,7 +53,7 @@ def conditions(study: Study) -> str:
         f"{c['learning_rate']:g}, KL weight from 0 to 1 over the first {c['warm']:.0%} of the training, {c['free']:g} "
         f"nats free. The game is played in {c['centers']:,} training neighborhoods, {c['share'] * c['batch_size']:g} "
         f"in a step with at most {c['members']} members each. Tested on {test['molecules']:,} molecules of the test "
-        f"file ({test['left_out']} more have clusters that the training molecules do not); their whole neighborhoods "
+        f"file ({rejected} more have clusters that the training molecules do not); their whole neighborhoods "
         f"have a median of {hoods['median_above_2']:g} members, {hoods['share_above_2']:.1%} more than 2, at most "
         f"{hoods['largest']}, and their trees {hoods['leaves']:.1f} leaves. One draw of z for each molecule, the same "
         f"noise for all models. Seed {c['seed']}, one run of each model. {hours:.1f} hours in all on two cores; torch "

@@ -250,7 +250,7 @@ def variation(cell: Cell) -> dict[str, Any]:
     model = load(cell, cell["model"])
     smiles = parts_of(cell)["train"].smiles
     picked = np.random.default_rng(cell["seed"]).permutation(len(smiles))[: cell["watched"]]
-    around = model.surroundings([smiles[i] for i in picked])
+    around = model.neighborhoods([smiles[i] for i in picked])
     values = model.witnesses(around).deviations(absolute_error).numpy()
     sizes = around.hoods.sizes.numpy()
     return {
@@ -265,7 +265,7 @@ def local(cell: Cell) -> dict[str, Any]:
 
     model = load(cell, cell["model"])
     test = parts_of(cell)["test"]
-    witnesses = model.witnesses(model.surroundings(test.smiles))
+    witnesses = model.witnesses(model.neighborhoods(test.smiles))
     shares = []
     for i in np.flatnonzero((witnesses.hoods.sizes > 2).numpy()):
         tree: Any = witnesses[int(i)]

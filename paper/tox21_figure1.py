@@ -18,7 +18,7 @@ def compare(cell: Cell) -> dict[str, Any]:
     from paper.tox21 import load, parts_of
 
     deep, game = (load(cell, name) for name in cell["models"])
-    around = deep.surroundings(parts_of(cell)["test"].smiles)
+    around = deep.neighborhoods(parts_of(cell)["test"].smiles)
     least = min(MEMBERS, int(around.hoods.sizes.max()))
     large = np.flatnonzero(around.hoods.sizes.numpy() >= least)
     aim, game_shapes = shapes(game.witnesses(around), large)

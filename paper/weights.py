@@ -15,7 +15,7 @@ import torch
 from paper.bearing import REPORTS
 from paper.runs import ROOT, provenance, write_report, write_section
 
-from pellucid.runs import mean_of
+from pellucid.runs import finite_mean
 from pellucid.series import Forecaster, load_bearing
 from pellucid.series.data import Recordings
 
@@ -40,7 +40,7 @@ def measure(train: Recordings, test: Recordings, **other: Any) -> dict[str, Any]
             "forced": model.evaluate(test, forced=True)._asdict(),
         }
         for kind in results[name]:
-            explained = mean_of(model.held_out(test, forced=kind == "forced").explained())
+            explained = finite_mean(model.held_out(test, forced=kind == "forced").explained())
             results[name][kind]["held_out_variance_explained"] = explained
     return results
 

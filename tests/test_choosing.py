@@ -164,7 +164,7 @@ def test_choosing_explains_more_than_least_squares_on_few_members(load):
     near, family = prefix(hoods, choice.best.neighbors), pl.LinearFamily(ridge=choice.best.ridge)
     chosen = pl.audit(f, x, near, family, judges=choice.others)
     plain = pl.audit(f, x, prefix(hoods, 2 * (x.shape[1] + 1)), pl.LinearFamily(), judges=choice.others)
-    assert chosen.held_out.explained()[0] > plain.left_out.explained()[0] + 0.1
+    assert chosen.held_out.explained()[0] > plain.held_out.explained()[0] + 0.1
     assert chosen.held_out.explained()[0] > 0.4
 
 

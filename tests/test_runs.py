@@ -7,7 +7,7 @@ import pytest
 
 from pellucid import runs
 from pellucid.cli.output import summary_text
-from pellucid.domains import Measured
+from pellucid.domains import Evaluation
 from pellucid.molecules.domain import MoleculeDomain
 from pellucid.summaries import DataSummary, ModelSummary, RunSummary
 from pellucid.trust import Calibration, HeldOut
@@ -16,7 +16,7 @@ from pellucid.trust import Calibration, HeldOut
 def test_a_run_tells_the_bounds_that_there_are():
     gaps = np.linspace(0.1, 1.0, 99)[:, None, None] * np.ones(2)
     held_out = HeldOut(gaps, np.full((99, 1, 2), 0.1), gaps, np.ones(2), np.array([0.85, 9.0]))
-    measured = Measured(
+    measured = Evaluation(
         scores={},
         tested=99,
         deviations=np.zeros(99),

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 import pellucid as pl
 from pellucid.held_out import one_left_out
-from pellucid.trust import Calibration, HeldOut, held_out, stated, typical, unknown
+from pellucid.trust import Calibration, HeldOut, held_out, known_bounds, median_bounds, no_bound_reason
 
 
 def drawn(count, seed, size=12):
@@ -198,9 +198,11 @@ def test_a_bound_as_wide_as_the_predictions_range_is_not_known():
     coverage = calibration.coverage(held, 0.9)
     assert np.isnan(coverage[0])
     assert coverage[1] == pytest.approx(90 / 99)
-    assert stated(np.full(2, np.inf)) is None
-    np.testing.assert_array_equal(stated(np.array([1.0, np.inf])), [1.0, np.nan])
-    np.testing.assert_array_equal(typical(np.array([[1.0, np.inf], [3.0, np.inf], [np.nan, np.inf]])), [2.0, np.nan])
+    assert known_bounds(np.full(2, np.inf)) is None
+    np.testing.assert_array_equal(known_bounds(np.array([1.0, np.inf])), [1.0, np.nan])
+    np.testing.assert_array_equal(
+        median_bounds(np.array([[1.0, np.inf], [3.0, np.inf], [np.nan, np.inf]])), [2.0, np.nan]
+    )
 
 
 def test_few_bounds_that_luck_makes_narrow_are_not_stated():
@@ -307,11 +309,13 @@ def test_a_family_is_needed():
 
 
 def test_what_is_not_known_is_said_with_its_reason():
-    assert "fewer than 3 members" in unknown(0.9, 50, enough=False)
-    assert "not calibrated" in unknown(0.9, 0)
-    assert "as wide as the predictions range" in unknown(0.9, 50)
-    assert unknown(0.9, 50, saturated=True).endswith("use a ridge, fewer features or more members")
-    assert unknown(0.99, 50).startswith("how far it can be trusted with 99 % confidence is not known: 50 held-out")
+    assert "fewer than 3 members" in no_bound_reason(0.9, 50, enough=False)
+    assert "not calibrated" in no_bound_reason(0.9, 0)
+    assert "as wide as the predictions range" in no_bound_reason(0.9, 50)
+    assert no_bound_reason(0.9, 50, saturated=True).endswith("use a ridge, fewer features or more members")
+    assert no_bound_reason(0.99, 50).startswith(
+        "how far it can be trusted with 99 % confidence is not known: 50 held-out"
+    )
 
 
 def test_a_few_gaps_beyond_the_range_do_not_decide_the_floor():

@@ -8,11 +8,11 @@ from torch import nn
 
 import pellucid as pl
 from pellucid import runs, trust
-from pellucid.domains import Domain, Explained, Measured, Plan, Shown
+from pellucid.domains import Domain, Evaluation, ExplainedPoint, ExplanationSet, Plan
 from pellucid.explanations import Explanation
 from pellucid.models import Fitted, FittedAttribute, Model
 from pellucid.named_games import named_game
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 from pellucid.splitting import Parts, split
 from pellucid.storage import optional, stored
 from pellucid.summaries import HELD_OUT, Measure
@@ -90,7 +90,7 @@ class CurveExplanation(Explanation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveReading(NoOptions):
+class CurveReading(Options):
     column: str = option("y", "The column to learn.")
 
 
@@ -118,9 +118,9 @@ class CurveDomain(Domain):
         accuracy = Measure(key="error", title="error", better="lower")
         return [accuracy, Measure(key=HELD_OUT, title="held-out variance explained")]
 
-    def measure(self, model, test, *, progress=False):
+    def evaluate(self, model, test, *, progress=False):
         error, deviation = self.validate(model, test)
-        return Measured(
+        return Evaluation(
             scores={"error": error, "deviation": deviation},
             tested=len(test),
             deviations=model.witnesses(test).deviations().numpy(),
@@ -132,7 +132,7 @@ class CurveDomain(Domain):
         witnesses = model.witnesses(test)
         rows = zip(model.predict(test).tolist(), witnesses, witnesses.deviations().tolist(), strict=True)
         return [
-            Shown(f"point {i}", CurveExplanation(f, str(witness)), deviation)
+            ExplainedPoint(f"point {i}", CurveExplanation(f, str(witness)), deviation)
             for i, ((f,), witness, deviation) in enumerate(rows, 1)
         ]
 
@@ -146,4 +146,4 @@ class CurveDomain(Domain):
 
     def explain(self, model, what, reading, settings, *, level, progress, warn):
         examples = self.examples(model, self.read(what, reading), level=level)
-        return Explained({example.label: example.explanation for example in examples}, {})
+        return ExplanationSet({example.label: example.explanation for example in examples}, {})

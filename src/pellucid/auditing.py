@@ -20,7 +20,7 @@ from pellucid.errors import InputError
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
-from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, typical, unknown
+from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, median_bounds, no_bound_reason
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -163,7 +163,7 @@ class Audit:
             )
         large = (self.witnesses.hoods.sizes >= FEWEST).cpu().numpy()
         saturated = bool(self._saturated[large].all())
-        return unknown(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
+        return no_bound_reason(level, len(self.calibration), enough=bool(large.any()), saturated=saturated)
 
     @cached_property
     def _saturated(self) -> np.ndarray:
@@ -186,7 +186,7 @@ class Audit:
 
     def _typical_bounds(self, level: float) -> list[float | None]:
         """Of each output the median over the neighborhoods that have one."""
-        return [_known(value) for value in typical(self.bound(level)).tolist()]
+        return [_known(value) for value in median_bounds(self.bound(level)).tolist()]
 
     def to_html(self, path: str | Path, *, title: str = "Audit", names: Sequence[str] | None = None) -> None:
         """Write it as one HTML file that needs nothing else; see `pellucid.report.write_audit`."""

@@ -1,4 +1,6 @@
-"""How many neighbors, and how strong a ridge: chosen by what witnesses say of members that they were not fitted to."""
+"""How many neighbors, and how strong a ridge: chosen for the predictions of any model, by what witnesses say of members
+that they were not fitted to.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from pellucid._point_checks import check_points
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.base import WitnessFamily
-from pellucid.witnesses.leave_one_out import leave_one_out
+from pellucid.witnesses.leave_one_out import distances_from_others, leave_one_out
 
 NEIGHBORS = (10, 15, 25, 40, 60, 100, 160)
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -218,9 +220,7 @@ def _counting(hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
 
 def _alone(f: Tensor, hoods: BaseNeighborhoods, compared: int | None) -> Tensor:
     """(K,) squared errors of the mean of the other members, summed over the members that count."""
-    values = f[hoods.members].double()
-    others = (hoods.sum(f.double())[hoods.rows] - values) / (hoods.sizes - 1)[hoods.rows, None]
-    return (values - others)[_counting(hoods, compared)].square().sum(0)
+    return distances_from_others(f, hoods)[_counting(hoods, compared)].square().sum(0)
 
 
 def _missed(

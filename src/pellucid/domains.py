@@ -1,7 +1,7 @@
-"""Domains: what Pellucid learns from. One object says everything that runs, reports and the command line must know.
+"""Domains: one object for everything that runs, reports and the command line need to know about a kind of data.
 
-A domain of your own derives from `Domain` and is made known with `pellucid.registry.register`, or as an entry point of
-the group "pellucid.domains".
+To add a domain, derive a class from `Domain` and pass an instance to `pellucid.registry.register`, or declare the class
+as an entry point of the group "pellucid.domains".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
 
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,25 +27,23 @@ Data = TypeVar("Data")
 Model = TypeVar("Model", bound=Any)
 _SUITS = "what suits the data"
 
-Speak = Callable[[str], None]
-"""Where sentences for the user go."""
+MessageCallback = Callable[[str], None]
+"""Takes one sentence for the user, as `print` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions(NoOptions):
-    """What every training can be set to; domains add their own, and leave open what suits the data."""
+class TrainingOptions(Options):
+    """Options of every training; a domain adds its own. None leaves the choice to the domain, which knows the data."""
 
-    game: Literal["symmetric", "asymmetric", "none"] = option(
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
-    epochs: int | None = option(None, "How often all data are seen.", default=_SUITS, minimum=1)
-    width: int | None = option(None, "Width of the network's hidden layers.", default=_SUITS, minimum=1)
-    batch_size: int | None = option(None, "Items in a training step.", default=_SUITS, minimum=1)
-    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default=_SUITS)
-    seed: int = option(0, "Seed of the split, of the initial weights and of the order.", minimum=0)
+    game: Literal["symmetric", "asymmetric", "none"] = option("symmetric", "The game to play; none trains DEEP alone.")
+    epochs: int | None = option(None, "Passes over the training data.", default_text=_SUITS, minimum=1)
+    width: int | None = option(None, "Width of the network's hidden layers.", default_text=_SUITS, minimum=1)
+    batch_size: int | None = option(None, "Training items per step.", default_text=_SUITS, minimum=1)
+    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS)
+    seed: int = option(0, "Seed of the split, of the initial weights and of the order of batches.", minimum=0)
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Those of the settings that are set, of the training and of these names."""
+        """The options of the training, and those of these names, that are not None."""
         names = ("epochs", "width", "batch_size", "learning_rate", "seed", *names)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -61,32 +59,37 @@ class Source(NamedTuple, Generic[Data]):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Plan(Generic[Data, Model]):
-    """What a run will do: the parts of the data, and the untrained model."""
+    """What a run will do: how the data are split, and the untrained model."""
 
     model: Model
-    """GAME; DEEP has the same settings and no game."""
+    """The untrained GAME; DEEP has the same settings and no game."""
     parts: Parts[Data]
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """How much is in each of the parts, in `Domain.counted`; by default their lengths."""
+    """Number of `Domain.samples` in each part; by default the lengths of the parts."""
     outputs: tuple[str, ...]
+    """Names of what is predicted."""
     digest: str
-    """A fingerprint of the test data."""
+    """A fingerprint of the test data; see `pellucid.runs.digest`."""
     description: str = ""
+    """The data in a few words."""
     split: str = "random"
+    """The kind of split."""
     split_about: str | None = None
+    """A sentence about the split, where its kind says too little."""
     loss: str = "validation loss"
-    """What `Domain.validate` measures, in words: first the loss, then the deviation."""
+    """Name of the loss that `Domain.validate` returns."""
     deviation: str = "mean deviation on validation neighborhoods"
+    """Name of the deviation that `Domain.validate` returns."""
     notes: tuple[str, ...] = ()
-    """What was decided, a sentence each, said before the training."""
+    """Sentences to print before the training."""
     choices: tuple[str, ...] = ()
-    """Settings that were chosen by the data, a sentence each."""
+    """Settings that were chosen from the data, one sentence each."""
     decisions: tuple[str, ...] = ()
-    """How the data were read, a sentence each, for the report."""
+    """How the data were read, one sentence each, for the report."""
     remarks: tuple[str, ...] = ()
-    """What somebody should know before reading the numbers."""
+    """What a reader should know before looking at the numbers, one sentence each."""
     rejected: tuple[tuple[Any, ...], ...] = ()
-    """Rows that cannot be used, with the reason."""
+    """Rows that cannot be used, each with the reason."""
     stops_early: bool = False
     """Whether the training ends where the validation loss stops falling."""
 
@@ -97,101 +100,118 @@ class Plan(Generic[Data, Model]):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What test data say of a model with K outputs."""
+class Evaluation:
+    """The results of a model with K outputs on test data."""
 
     scores: Mapping[str, Any]
-    """Numbers by the keys of `Domain.measures`. "relative_error" is the error divided by that of the mean."""
+    """Numbers by the keys of `Domain.measures`; "relative_error" is the error over that of predicting the mean."""
     tested: int
     """The number of test items."""
     deviations: np.ndarray
-    """(n,) of each test neighborhood."""
+    """(n,) deviations of the test neighborhoods."""
     deviation_unit: str | None = None
-    """What these are, in words."""
+    """The unit of the deviations, in words."""
     held_out: HeldOut
+    """Distances at members that their witnesses were not fitted to."""
     calibration: Calibration | None
+    """The calibration of the model, from which its bounds follow."""
     units: np.ndarray | float = 1.0
-    """(K,) what a distance of 1 between witness and network is in the units of the data."""
+    """(K,) factors that turn distances between witness and network into the units of the data."""
 
 
-class Explained(NamedTuple):
-    """Explanations by what was explained, and why some have none."""
+class ExplanationSet(NamedTuple):
+    """Explanations of several items, and why some items have none."""
 
     explanations: dict[str, Explanation]
+    """Explanations by the labels of the items."""
     rejected: dict[str, str]
+    """Reasons by the labels of items that cannot be explained."""
     title: str | None = None
-    """What all of them have in common, to be said before."""
+    """What the explanations have in common, to be printed first."""
 
 
-class Shown(NamedTuple):
-    """An explanation of a test point."""
+class ExplainedPoint(NamedTuple):
+    """A test point with its explanation."""
 
     label: str
+    """Name of the point, and where it stands in the data."""
     explanation: Explanation
     deviation: float
+    """How far witness and network are apart in its neighborhood; reports are sorted by it."""
     measured: Sequence[float | None] | None = None
+    """(K,) the measured values of the point."""
 
 
 class Domain(ABC, Generic[Data, Model]):
-    """What is read and how rows get their names, how it is split, the model, its measures and its explanations."""
+    """A kind of data: how it is read, named and split, the model, its measures, its explanations and their pages.
+
+    Options come in groups, one per task; each is a frozen dataclass derived from `Options`.
+    """
 
     name: ClassVar[str]
-    """A word: of the command `pellucid train NAME`, and of summaries."""
+    """The name in `pellucid train NAME` and in summaries."""
     about: ClassVar[str]
-    """What is learned, in a sentence."""
+    """What is learned, in one sentence."""
     source: ClassVar[str]
-    """What is read, in a sentence."""
+    """What is read, in one sentence."""
     item: ClassVar[str] = "row"
-    """What is explained, one of them: "molecule"."""
-    counted: ClassVar[str] = "rows"
-    """What the sizes of the parts count: "molecules", "rows"."""
+    """Noun for one thing that is explained: "molecule", "recording"."""
+    samples: ClassVar[str] = "rows"
+    """Plural noun for what the sizes of the parts count: "molecules", "rows"."""
     points: ClassVar[str] = "points"
-    """What neighborhoods consist of: "molecules", "steps"."""
+    """Plural noun for the members of neighborhoods: "molecules", "steps"."""
     file: ClassVar[str]
-    """The JSON file of a saved model, without its ending."""
+    """The JSON file of a saved model, without its suffix."""
     example: ClassVar[str]
-    """What to explain next, as typed on a command line: "recording.csv"."""
+    """An argument of `pellucid explain`, suggested after a training: "recording.csv"."""
     transparency: ClassVar[str] = "deviation"
-    """The key of the measure that says whether GAME is more transparent than DEEP."""
-    shown: ClassVar[int] = 40
-    """Explanations of test points in a report, at most."""
-    ends: ClassVar[int] = 6
-    """Of these, so many are marked as the most trustworthy, and as many as the least."""
+    """Key of the measure by which GAME and DEEP are compared; lower is more transparent."""
+    max_examples: ClassVar[int] = 40
+    """Largest number of explained test points in a report."""
+    max_extremes: ClassVar[int] = 6
+    """Largest number of examples marked as the most trustworthy, and of those marked as the least."""
+    unexplained: ClassVar[str] = "its witnesses explain nothing at points they were not fitted to"
+    """What a held-out variance explained near zero means."""
+    cure: ClassVar[str] = "try larger neighborhoods, simpler witnesses or a larger weight"
+    """What to do about it."""
 
-    Reading: ClassVar[type[NoOptions]] = NoOptions
-    """How files are read; a run keeps it, so that later files are read alike."""
+    Reading: ClassVar[type[Options]] = Options
+    """How files are read; a run saves them, so that later files are read in the same way."""
     Settings: ClassVar[type[TrainingOptions]] = TrainingOptions
-    Predicting: ClassVar[type[NoOptions]] = NoOptions
-    Explaining: ClassVar[type[NoOptions]] = NoOptions
+    """How models are trained."""
+    Predicting: ClassVar[type[Options]] = Options
+    """What to predict, and how."""
+    Explaining: ClassVar[type[Options]] = Options
+    """What to explain, and how."""
 
     # -- training ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def read(self, path: Path, reading: Any, model: Model | None = None) -> Data:
-        """What a file or folder holds; for a trained model, what it reads and predicts."""
+        """Read a file or folder; for a trained model, the columns that it reads and predicts."""
 
     def describe(self, source: Source[Data]) -> list[str]:
-        """What was read, a sentence each."""
+        """What was read, in sentences to print."""
         return []
 
     @abstractmethod
     def plan(self, source: Source[Data], settings: Any, *, weight: float | None = None) -> Plan[Data, Model]:
-        """Split the data, and set up the model.
+        """Split the data, and set up the untrained model.
 
         Parameters
         ----------
         source : Source
             The data, and where they come from.
-        settings : Settings
-            Of this domain.
+        settings : TrainingOptions
+            Options of the training, of the class `Settings`.
         weight : float, optional
-            Weight of the game; by default what suits the data.
+            Weight of the game; by default one that suits the data.
         """
 
-    def strength(self, settings: Any) -> str | None:
-        """The setting that says how much witnesses count: "weight", or "margin" of the uniform game; None without."""
-        strengths: dict[str, str | None] = {"none": None, "uniform": "margin"}
-        return strengths.get(settings.game, "weight")
+    def strength_parameter(self, settings: Any) -> str | None:
+        """Name of the parameter for the strength of the game: "weight", "margin" if uniform, None without a game."""
+        parameters: dict[str, str | None] = {"none": None, "uniform": "margin"}
+        return parameters.get(settings.game, "weight")
 
     def fit(
         self, model: Model, plan: Plan[Data, Model], settings: Any, *, folder: Path, resume: bool, progress: bool
@@ -205,54 +225,58 @@ class Domain(ABC, Generic[Data, Model]):
 
     @abstractmethod
     def validate(self, model: Model, data: Data) -> tuple[float, float]:
-        """Loss and deviation, by which the weight of the game is chosen."""
+        """Loss and deviation on validation data, by which the weight of the game is chosen."""
 
-    # -- measuring ---------------------------------------------------------------------------------------------
+    # -- evaluation --------------------------------------------------------------------------------------------
 
     @abstractmethod
     def measures(self, test: Data) -> Sequence[Measure]:
-        """What is compared: rows of the table, the accuracy first."""
+        """The measures to compare, as rows of a table; accuracy first."""
 
     @abstractmethod
-    def measure(self, model: Model, test: Data, *, progress: bool = False) -> Measured:
-        """What test data say of a trained model."""
+    def evaluate(self, model: Model, test: Data, *, progress: bool = False) -> Evaluation:
+        """Measure a trained model on test data."""
 
     def baseline(self, plan: Plan[Data, Model]) -> BaselineSummary | None:
-        """A simple model beside the networks, measured on the same test data."""
+        """The scores of a simple model on the same test data, if there is one."""
         return None
 
     def remarks(self, models: Mapping[str, Model], plan: Plan[Data, Model]) -> list[str]:
-        """What else somebody should know before reading the numbers, a sentence each."""
+        """What a reader should know besides `Plan.remarks`, once the models are trained."""
         return []
 
-    unexplained: ClassVar[str] = "its witnesses explain nothing at points they were not fitted to"
-    """What is wrong where the held-out variance explained is near zero."""
-    cure: ClassVar[str] = "try larger neighborhoods, simpler witnesses or a larger weight"
-
     @abstractmethod
-    def examples(self, model: Model, test: Data, *, level: float, progress: bool = False) -> Sequence[Shown]:
-        """Explanations of test points, of which the report shows the most and the least trustworthy."""
+    def examples(self, model: Model, test: Data, *, level: float, progress: bool = False) -> Sequence[ExplainedPoint]:
+        """Explained test points, from which the report selects some; see `max_examples`."""
 
     # -- use ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def load(self, folder: Path) -> Model:
-        """A model that was saved."""
+        """Load a model that was saved."""
 
     @abstractmethod
     def predict(
-        self, model: Model, path: Path, reading: Any, settings: Any, *, progress: bool, warn: Speak
+        self, model: Model, path: Path, reading: Any, settings: Any, *, progress: bool, warn: MessageCallback
     ) -> Iterator[Sequence[Any]]:
-        """The predictions of a file as a table: a line of names, then rows."""
+        """Predict a file; yields the names of the columns, then the rows of a table."""
 
     @abstractmethod
     def explain(
-        self, model: Model, what: str, reading: Any, settings: Any, *, level: float, progress: bool, warn: Speak
-    ) -> Explained:
-        """Explanations of what a user names: a file, a folder, or one item."""
+        self,
+        model: Model,
+        what: str,
+        reading: Any,
+        settings: Any,
+        *,
+        level: float,
+        progress: bool,
+        warn: MessageCallback,
+    ) -> ExplanationSet:
+        """Explain a file, a folder, or a single item, as a user typed it."""
 
     def overview(self, explanations: Mapping[str, Explanation], target: str | None) -> str:
-        """Several explanations as text."""
+        """Several explanations as one text."""
         return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
     # -- pages -------------------------------------------------------------------------------------------------
@@ -264,39 +288,40 @@ class Domain(ABC, Generic[Data, Model]):
         write_run(summary, path, item=self.item)
 
     def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
-        """Write several explanations as one HTML file; how many there was no room for."""
+        """Write several explanations as one HTML file; returns how many did not fit."""
         from pellucid.report.plain import write_texts
 
         write_texts({label: explanation.text() for label, explanation in explanations.items()}, path, title=title)
         return 0
 
 
-class Demonstration(NamedTuple):
-    """What `pellucid demo` does with a domain."""
+class Demo(NamedTuple):
+    """What `pellucid demo` trains on, and explains."""
 
     title: str
     source: Source[Any]
     settings: Any
+    """Options of the training, of the class `Domain.Settings`."""
     notes: Sequence[str]
-    """What is learned from, a sentence each."""
+    """Sentences about the data."""
     choose: Callable[[RunSummary], str]
-    """The item to explain at the end."""
+    """Returns the item to explain at the end."""
     about: str
-    """Which one that is, in words."""
+    """What is special about this item."""
     picture: str
-    """The file of its picture, in the folder of the run."""
+    """Name of the file of its picture, in the folder of the run."""
 
 
-class Demonstrable(ABC):
-    """A domain with data at hand that show what it does: see `pellucid demo`."""
+class SupportsDemo(ABC):
+    """A domain with a demo: see `pellucid demo`."""
 
     @abstractmethod
-    def demonstration(self, *, smoke: bool) -> Demonstration:
-        """Data that need no download, and settings for minutes of training, or seconds of a smoke test."""
+    def demo(self, *, smoke: bool) -> Demo:
+        """Data that need no download, with settings for a training of minutes, or of seconds for a smoke test."""
 
 
 class Assessment(Protocol):
-    """What a `Monitor` finds: a text, and the same as a page, as numbers and as a picture."""
+    """The condition of something over time: a text, and the same as a page, as numbers and as a picture."""
 
     def __str__(self) -> str: ...
 
@@ -310,14 +335,14 @@ class Assessment(Protocol):
         """Write every number as a table."""
 
     def plot(self) -> Figure:
-        """A picture, to be saved as .svg or .png."""
+        """Draw a picture, to be saved as .svg or .png."""
 
 
-class Monitor(ABC):
-    """A domain whose models can follow something over time, beside what is healthy: see `pellucid score`."""
+class SupportsMonitoring(ABC):
+    """A domain whose models follow the condition of something over time: see `pellucid score`."""
 
-    Assessing: ClassVar[type[NoOptions]] = NoOptions
-    """What is healthy, and what an alarm is."""
+    Assessing: ClassVar[type[Options]] = Options
+    """What counts as healthy, and what as an alarm."""
 
     @abstractmethod
     def assess(
@@ -327,26 +352,26 @@ class Monitor(ABC):
         reading: Any,
         settings: Any,
         *,
-        learned: str | None = None,
+        trained_on: str | None = None,
         progress: bool = False,
-        warn: Speak = lambda _: None,
+        warn: MessageCallback = lambda _: None,
     ) -> Assessment:
-        """The condition over time.
+        """Assess the condition over time, beside that of healthy data.
 
         Parameters
         ----------
         model : Any
-            A model of what was healthy.
+            A model trained on healthy data.
         path : Path
             The file or folder to follow, in the order of time.
-        reading : Reading
-            How it is read.
-        settings : Assessing
-            What is healthy, and what an alarm is.
-        learned : str, optional
-            The name of the file or folder that the model learned from, where it is known: `DataSummary.source`.
+        reading : Options
+            How it is read, of the class `Domain.Reading`.
+        settings : Options
+            What counts as healthy, and what as an alarm, of the class `Assessing`.
+        trained_on : str, optional
+            Name of the file or folder that the model was trained on, where it is known: `DataSummary.source`.
         progress : bool
             Show a progress bar.
         warn : callable
-            Takes sentences on what is doubtful.
+            Takes sentences about what is doubtful.
         """

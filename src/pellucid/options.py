@@ -1,59 +1,60 @@
-"""Options: fields of a frozen dataclass with the words that describe them, for command lines and for people."""
+"""Options: fields of a frozen dataclass with their descriptions, from which command lines are made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, final, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeVar, final, get_args, get_origin, get_type_hints
+
+Group = TypeVar("Group", bound="Options")
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Words:
-    """How a field is described.
+class Option:
+    """A setting that a user may change: a field of a dataclass that was made by `option`.
 
     Parameters
     ----------
+    name : str
+        Name of the field.
+    type : type
+        Type of the value, without None.
+    default : object
+        The default; None leaves the choice to the library.
     help : str
-        What it does, in a sentence.
-    names : tuple of str
-        How it is typed, where that is not the name of the field: "--recordings-by", "-t".
-    default : str, optional
-        What stands for the default, where its value says little: "chosen by leave-one-out".
+        What the option does, in one sentence.
+    flags : tuple of str
+        How it is typed, if not as the name of the field: "--recordings-by", "-t".
+    default_text : str, optional
+        Description of the default, where its value says little: "chosen by leave-one-out".
     metavar : str, optional
-        What stands for the value: "COLUMN".
+        Placeholder of the value: "COLUMN".
     minimum : float, optional
-        The smallest value.
-    once : bool
-        Whether it is set when a model is trained, and never again.
+        The smallest value allowed.
+    training_only : bool
+        Whether it is fixed once a model is trained.
     parameter : str, optional
         The parameter of the library that it sets, where that has another name.
-    kept : bool
-        Whether a run keeps it, so that later files are read alike.
+    saved : bool
+        Whether a run saves it, so that later files are read in the same way.
     """
 
+    name: str = ""
+    type: Any = None
+    default: Any = None
     help: str
-    names: tuple[str, ...] = ()
-    default: str | None = None
+    flags: tuple[str, ...] = ()
+    default_text: str | None = None
     metavar: str | None = None
     minimum: float | None = None
-    once: bool = False
+    training_only: bool = False
     parameter: str | None = None
-    kept: bool = True
-
-
-class Option(NamedTuple):
-    """A field that may be set."""
-
-    name: str
-    type: Any
-    """Without None."""
-    default: Any
-    words: Words
+    saved: bool = True
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that are allowed, where there are only some."""
+        """The values allowed; empty if there are more than can be listed."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     @property
@@ -62,27 +63,32 @@ class Option(NamedTuple):
         return get_origin(self.type) is tuple
 
 
-def option(default: Any, help: str, /, *names: str, **words: Any) -> Any:  # noqa: A002 - as such libraries call it
-    """A field of a dataclass that may be set; see `Words`."""
-    return field(default=default, metadata={"words": Words(help=help, names=names, **words)})
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Base of all groups of options; it has none itself."""
 
 
-def options_of(settings: type) -> list[Option]:
-    """The options of a dataclass, in the order of its fields.
+def option(default: Any, help: str, /, *flags: str, **description: Any) -> Any:  # noqa: A002 - as such libraries call it
+    """A field of a dataclass that users may set; `description` holds further fields of `Option`."""
+    return field(default=default, metadata={"option": Option(help=help, flags=flags, **description)})
+
+
+def options_of(group: type[Options]) -> list[Option]:
+    """The options of a group, in the order of its fields.
 
     Examples
     --------
     >>> @dataclass(frozen=True, kw_only=True)
-    ... class Reading(NoOptions):
+    ... class Reading(Options):
     ...     decimal: Literal[".", ","] = option(".", "The decimal sign.")
-    >>> [(found.name, found.choices, found.default) for found in options_of(Reading)]
+    >>> [(option.name, option.choices, option.default) for option in options_of(Reading)]
     [('decimal', ('.', ','), '.')]
     """
-    hints = get_type_hints(settings)
+    hints = get_type_hints(group)
     return [
-        Option(each.name, _without_none(hints[each.name]), each.default, each.metadata["words"])
-        for each in fields(settings)
-        if "words" in each.metadata
+        replace(each.metadata["option"], name=each.name, type=_without_none(hints[each.name]), default=each.default)
+        for each in fields(group)
+        if "option" in each.metadata
     ]
 
 
@@ -91,19 +97,15 @@ def _without_none(hint: Any) -> Any:
     return kinds[0] if len(kinds) == 1 and type(None) in get_args(hint) else hint
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoOptions:
-    """Settings of which there are none: the base of those that have some."""
-
-
-def changed(settings: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are set and are options of these settings."""
-    names = {each.name for each in options_of(type(settings))}
-    return {name: value for name, value in values.items() if name in names and value is not None}
+def updated(options: Group, values: Mapping[str, Any]) -> Group:
+    """The same options with those of the values that belong to them and are not None."""
+    names = {option.name for option in options_of(type(options))}
+    changes = {name: value for name, value in values.items() if name in names and value is not None}
+    return replace(options, **{k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()})
 
 
 def names_in(texts: Sequence[str] | None, header: Sequence[str] = ()) -> list[str] | None:
-    """Names of columns that were repeated or separated by commas; a name of the header may have commas itself.
+    """Names of columns, repeated or separated by commas; a name in the header may itself contain commas.
 
     Examples
     --------

@@ -33,8 +33,8 @@ from pellucid.numbers import percent
 from pellucid.witnesses.base import WitnessFamily
 
 __all__ = [
-    "DRAWS", "FEWEST", "LEVEL", "MOST", "Calibration", "HeldOut", "calibrate", "check_level", "held_out", "stated",
-    "typical", "unknown",
+    "DRAWS", "FEWEST", "LEVEL", "MOST", "Calibration", "HeldOut", "calibrate", "check_level", "held_out",
+    "known_bounds", "median_bounds", "no_bound_reason",
 ]  # fmt: skip
 
 LEVEL = 0.9
@@ -60,7 +60,7 @@ class Calibration:
     floor: np.ndarray
     """(K,) in the units of the predictions."""
     extent: np.ndarray | None = None
-    """(K,) largest minus smallest prediction: no bound is that wide. Calibrations of earlier versions have none."""
+    """(K,) largest minus smallest prediction: no bound is as wide. Calibrations of earlier versions have none."""
     usual: np.ndarray | None = field(default=None, repr=False)
     """(101, K) percentiles of the deviations of these neighborhoods."""
 
@@ -94,7 +94,7 @@ class Calibration:
         deviations : array_like
             (..., K) mean of |f - g| over the members of the neighborhood, for each output.
         level : float
-            Of the confidence.
+            The confidence.
         """
         worst = self._worst(level) * (1 + _ROUNDING)
         bounds = worst * (np.asarray(deviations, dtype=np.float64) + self.floor)
@@ -123,8 +123,8 @@ class Calibration:
         return _rank(len(self), level) <= len(self)
 
     def why_not(self, level: float, *, size: int = FEWEST, saturated: bool = False) -> str:
-        """In one sentence why there is no bound for a witness of so many members."""
-        return unknown(level, len(self), enough=size >= FEWEST, saturated=saturated)
+        """Why there is no bound for a witness of `size` members, in one sentence."""
+        return no_bound_reason(level, len(self), enough=size >= FEWEST, saturated=saturated)
 
     def coverage(self, held_out: HeldOut, level: float = LEVEL) -> np.ndarray:
         """(K,) how often the bound held at members left out of other neighborhoods; NaN where none is known.
@@ -167,14 +167,14 @@ def _floor(gaps: np.ndarray, spread: np.ndarray, extent: np.ndarray | None) -> n
     """(K,) what is added to deviations, from gaps (c, K); in the units of the predictions."""
     # Where witnesses are exact, rounding is all that is left: it must not be divided by nothing.
     rounding = np.maximum(1e-6 * spread, np.finfo(np.float32).tiny)
-    typical = [np.median(own[own > least]) if (own > least).any() else least
-               for own, least in zip(gaps.T, rounding, strict=True)]  # fmt: skip
+    medians = [np.median(column[column > least]) if (column > least).any() else least
+               for column, least in zip(gaps.T, rounding, strict=True)]  # fmt: skip
     if not len(gaps):
         return rounding
     # Where few gaps are large and the others tiny, the median alone would make bounds of the large ones absurd; and a
     # few that are larger than the predictions range would drown all others.
     mean = (gaps if extent is None else np.minimum(gaps, extent)).mean(0)
-    return np.asarray(np.maximum(typical, mean / 4))
+    return np.asarray(np.maximum(medians, mean / 4))
 
 
 def _rank(n: int, level: float) -> int:
@@ -188,7 +188,7 @@ def calibrate(
     """Learn from held-out neighborhoods how far witnesses can be trusted near their centers.
 
     The neighborhoods must not have been looked at when the predictor was trained or chosen, and must be like those
-    that will be asked about; those of fewer than three members are left out, of very many a thousand are chosen.
+    that will be asked about. Those of fewer than three members are ignored; of very many, a thousand are chosen.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ def calibrate(
     family : WitnessFamily
         Where the witnesses come from.
     draws : int
-        So many times a member of each neighborhood is left out; 1 is split-conformal to the letter.
+        Number of members left out of each neighborhood, one at a time; 1 is split-conformal to the letter.
     seed : int
-        Of the choice of members that are left out.
+        Seed of the choice of the members to leave out.
 
     Examples
     --------
@@ -217,8 +217,8 @@ def calibrate(
     return Calibration.of(held_out(f, x, hoods, family, draws=draws, seed=seed))
 
 
-def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bool = False) -> str:
-    """In one sentence why there is no bound.
+def no_bound_reason(level: float, calibrated: int, *, enough: bool = True, saturated: bool = False) -> str:
+    """Why there is no bound, in one sentence.
 
     Parameters
     ----------
@@ -241,33 +241,34 @@ def unknown(level: float, calibrated: int, *, enough: bool = True, saturated: bo
     if not calibrated:
         return (
             "how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of "
-            f"{FEWEST} members or more, see `calibrate`"
+            f"{FEWEST} members or more; calibrate it on some"
         )
     if _rank(calibrated, level) > calibrated:
         return (
             f"how far it can be trusted with {percent(level)} confidence is not known: {calibrated} held-out "
-            "neighborhoods are too few; hold out more, or lower the level"
+            f"neighborhoods are too few; hold out more, or lower {Parameter('level')}"
         )
     return (
         f"how far it can be trusted with {percent(level)} confidence is not known: a bound would be as wide as the "
-        "predictions range; use a simpler witness, or larger neighborhoods, or lower the level"
+        f"predictions range; use a simpler witness, larger neighborhoods, or a lower {Parameter('level')}"
     )
 
 
-def stated(bounds: np.ndarray) -> np.ndarray | None:
-    """Bounds as they are shown: NaN where one is not known, None if none is."""
+def known_bounds(bounds: np.ndarray) -> np.ndarray | None:
+    """Bounds with NaN where one is not known; None if none is."""
     finite = np.isfinite(bounds)
     return np.where(finite, bounds, np.nan) if finite.any() else None
 
 
-def typical(bounds: np.ndarray) -> np.ndarray:
-    """(K,) medians of the bounds (..., K) that are known; NaN where none is."""
+def median_bounds(bounds: np.ndarray) -> np.ndarray:
+    """(K,) medians of the bounds (..., K) that are known; NaN for outputs without any."""
     columns = bounds.reshape(-1, bounds.shape[-1]).T
-    return np.array([np.median(own[np.isfinite(own)]) if np.isfinite(own).any() else np.nan for own in columns])
+    finite = [column[np.isfinite(column)] for column in columns]
+    return np.array([np.median(known) if len(known) else np.nan for known in finite])
 
 
 def check_level(level: Any) -> float:
-    """A confidence, strictly between 0 and 1."""
+    """The confidence as a float; an error unless it is strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
         raise InputError(
             f"{Parameter('level')} must be a confidence between 0 and 1",

@@ -2,19 +2,21 @@
 
 import csv
 import json
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cli.runner import run
 from scipy import signal
 
-from pellucid import runs
-from pellucid.series import simulate_rig
+from pellucid.series import Forecaster, simulate_rig
+from pellucid.series.monitoring import SeriesAssessing, assess_files
+from pellucid.series.reading import SeriesReading
 
 pytestmark = pytest.mark.slow
 
 LEARNED, FILES, BEGIN = 6, 50, 38
+SAVED = Path(__file__).parent.parent / "saved" / "v0.1"
 HEALTHY = ["--healthy", "30", "--level", "0.95", "--sequences", "10", "--quiet"]
 
 
@@ -195,21 +197,24 @@ def test_levels_that_are_not_known_are_told_with_the_cure(place):
     assert "name more of them with --healthy, or lower --level" in result.output
 
 
-def test_healthy_recordings_that_were_learned_from_are_told(place, tmp_path, capsys):
+def test_healthy_recordings_that_were_learned_from_are_told(place, tmp_path):
     options = ("--healthy", place / "learned", "--level", 0.8, "--sequences", 5)
     result = run("score", place / "run", place / "machine", *options)
     assert "the run was trained on a folder of the same name, learned: if the healthy recordings are" in result.stderr
     others = run("score", place / "run", place / "machine", *HEALTHY)
     assert "trained on" not in others.stderr
     # A file of the same name is called a file, and one of another name is no reason to warn.
-    summary = json.loads((place / "run" / "summary.json").read_text())
-    summary["data"]["source"] = "long.csv"
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
     write(tmp_path / "long.csv", values_of(place, 8))
-    score._warn_of_training(tmp_path, tmp_path / "long.csv", 20)
-    assert "the run was trained on a file of the same name, long.csv" in capsys.readouterr().err
-    score._warn_of_training(tmp_path, place / "machine", 20)
-    assert capsys.readouterr().err == ""
+    model, reading = Forecaster.load(place / "run" / "game"), SeriesReading()
+    settings = SeriesAssessing(every=300, healthy="20", level=0.9, sequences=1)
+    sentences = []
+    assess_files(model, tmp_path / "long.csv", reading, settings, learned="long.csv", warn=sentences.append)
+    assert [sentence.partition(":")[0] for sentence in sentences] == [
+        "the run was trained on a file of the same name, long.csv"
+    ]
+    sentences.clear()
+    assess_files(model, tmp_path / "long.csv", reading, settings, learned="other.csv", warn=sentences.append)
+    assert sentences == []
 
 
 @pytest.mark.parametrize(
@@ -220,10 +225,10 @@ def test_healthy_recordings_that_were_learned_from_are_told(place, tmp_path, cap
         (["--healthy", "0"], 1, "--healthy must be a whole number >= 1. Got 0"),
         (["--healthy", "60:70"], 1, "Got none of the 50 by 60:70; name others with --healthy"),
         (["--healthy", "1.5"], 1, "or a folder. Got 1.5, which is no share; a share is more than 0 and at most 1."),
-        (["--persistence", "four"], 2, "must be K/N with K from 1 to N, as in 4/5. Got 'four'"),
-        (["--persistence", "6/5"], 2, "must be K/N with K from 1 to N, as in 4/5. Got '6/5'"),
-        (["--persistence", "0/5"], 2, "must be K/N with K from 1 to N, as in 4/5. Got '0/5'"),
-        (["--level", "2"], 2, "must be between 0 and 1. Got 2"),
+        (["--persistence", "four"], 1, "--persistence must be K/N with K from 1 to N, as in 4/5. Got 'four'"),
+        (["--persistence", "6/5"], 1, "--persistence must be K/N with K from 1 to N, as in 4/5. Got '6/5'"),
+        (["--persistence", "0/5"], 1, "--persistence must be K/N with K from 1 to N, as in 4/5. Got '0/5'"),
+        (["--level", "2"], 1, "--level must be between 0 and 1. Got 2"),
         (["-o", "scores.txt"], 2, "must end in one of .html, .json, .csv, .svg, .png, not 'scores.txt'"),
         (["--pattern", "*.dat"], 1, "The folder must hold files that match '*.dat'. Got none in"),
         (["--every", "20"], 1, "--every must be a whole number >= 30. Got 20"),
@@ -234,12 +239,13 @@ def test_what_cannot_be_scored_is_refused(place, options, code, message):
     assert message in " ".join(result.stderr.split())
 
 
-def test_other_channels_and_other_models_are_refused(place, tmp_path, monkeypatch):
+def test_other_channels_and_other_models_are_refused(place, tmp_path):
     np.savetxt(tmp_path / "a.csv", np.random.default_rng(0).normal(size=(90, 2)), delimiter=";", header="up;down",
                comments="")  # fmt: skip
     result = run("score", place / "run", tmp_path / "a.csv", code=1)
     assert "Every channel must be a column of a.csv. Got 'left'; its columns are up, down" in result.stderr
-    monkeypatch.setattr(runs, "load", lambda folder, which: SimpleNamespace(predict=None))  # a property model
-    result = run("score", place / "run", place / "machine", code=1)
-    assert "RUN must be a model of recordings. Got" in result.stderr
-    assert "pellucid train series" in result.stderr
+    result = run("score", SAVED / "molecules-run", place / "machine", code=1)
+    assert "RUN must be a model of series. Got" in result.stderr
+    assert "molecules-run, a model of the domain molecules; train one with pellucid train series" in " ".join(
+        result.stderr.split()
+    )

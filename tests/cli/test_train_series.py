@@ -1,4 +1,4 @@
-"""Recordings on the command line: what is left out, cut and filled, how they are divided, and what is explained."""
+"""Recordings on the command line: what is ignored, cut and filled, how they are divided, and what is explained."""
 
 import csv
 import json
@@ -94,7 +94,7 @@ def test_blanks_and_columns_are_treated_as_asked(tmp_path):
     words = ["train", "series", path, "-o", tmp_path / "run", *SMALL]
     assert "column 'note', row 2; correct it, or leave that column out with --drop" in run(*words, code=1).stderr
     stopped = run(*words, "--drop", "note", code=1).stderr
-    assert "row 102 (2 such in all); fill with --fill linear or --fill previous, or cut there with" in stopped
+    assert "row 102 (2 in all); fill with --fill linear or --fill previous, or cut there with" in stopped
     shown = run(*words, "--drop", "note", "--fill", "linear").stdout
     assert "2 blank cells filled by straight lines (left 2)" in shown
     # Other commands read as the run did, or as they are told.
@@ -209,7 +209,7 @@ def test_files_that_cannot_be_explained_are_skipped_and_listed(place, tmp_path, 
     result = run("explain", folder / "run", tmp_path)
     rows = [line.split(",")[0] for line in result.stdout.partition("---\n")[2].splitlines()]
     assert rows[:2] == ["b.csv", "c.csv"]
-    assert f"{1 + bad} of {3 + bad} recordings are skipped" in result.stderr
+    assert f"{1 + bad} of {3 + bad} are skipped" in result.stderr
     assert "short.csv: A forecast needs the 20 rows before it. Got 8 in short.csv" in result.stderr
     assert ("a.csv: Every channel must be a column of a.csv. Got 'right'" in result.stderr) == bad
     # The same explanations as without the others; of a file alone it is an error.
@@ -235,4 +235,4 @@ def test_a_page_of_many_recordings_shows_the_worst(place, tmp_path, monkeypatch)
     for i in range(3):
         (tmp_path / f"{i}.csv").write_bytes((folder / "data" / "b.csv").read_bytes())
     result = run("explain", folder / "run", tmp_path, "--pattern", "*.csv", "-o", tmp_path / "x.html")
-    assert "x.html shows the 2 that are least close to their laws; write .json or .csv for all 3" in result.stderr
+    assert "x.html shows the 2 that are least close to their witnesses; write .json or .csv for all 3" in result.stderr

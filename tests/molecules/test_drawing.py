@@ -233,7 +233,7 @@ def test_all_sorts_of_molecules_can_be_drawn(smiles):
     picture = draw_molecule(smiles)
     assert picture.shapes
     axes = Figure(figsize=(2, 2)).add_axes((0, 0, 1, 1))
-    picture.place(axes, 0.5, 0.5, 0.01, 144, "molecule")
+    picture.draw(axes, 0.5, 0.5, 0.01, 144, "molecule")
     (artist,) = axes.collections
     assert isinstance(artist, PathCollection)
     assert len(artist.get_paths()) == len(picture.shapes)
@@ -249,7 +249,7 @@ def test_what_cannot_be_drawn_is_refused():
         with pytest.raises(InputError, match="from the root to a leaf"):
             plot_tree(c.witness, c.found, path=path)
     for outputs in ([1], [-1]):
-        with pytest.raises(InputError, match="must be some of 0 to 0"):
+        with pytest.raises(InputError, match="must be from 0 to 0"):
             plot_tree(c.witness, c.found, outputs=outputs)
     with pytest.raises(InputError, match="valid SMILES. Got 'C1C'"):
         plot_tree(c.witness, c.found, molecule="C1C")

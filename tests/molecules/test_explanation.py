@@ -17,7 +17,7 @@ SERIES = nav17()
 def explained(targets=("activity",), center=0):
     """A witness of measured activities themselves, so that nothing has to be trained."""
     similar = SimilarityRule(analogs=False)
-    around = similar.around(
+    around = similar.neighborhoods(
         [SERIES.smiles[center]], SERIES.smiles, similar.groups([]), jobs=1, progress=False, cache="none"
     )
     activity = dict(zip(SERIES.smiles, SERIES.y[:, 0], strict=True))
@@ -130,7 +130,7 @@ def test_it_draws_itself(explanation):
 
 def test_a_lonely_molecule_is_called_so():
     similar = SimilarityRule(analogs=False)
-    around = similar.around(["CCO"], [], similar.groups([]), jobs=1, progress=False, cache="none")
+    around = similar.neighborhoods(["CCO"], [], similar.groups([]), jobs=1, progress=False, cache="none")
     witnesses = pl.TreeFamily().best_response(Morgan()(["CCO"]).dense(), torch.ones(1, 1), around.hoods)
     task = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
     alone = explain(witnesses.named(outputs=["y"]), around, task, Morgan())

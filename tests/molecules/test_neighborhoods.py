@@ -19,7 +19,7 @@ def tanimoto(a, b):
 @pytest.fixture(scope="module")
 def around():
     similar = SimilarityRule(threshold=0.4)
-    return similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
+    return similar.neighborhoods(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
 
 
 def test_members_are_all_that_are_similar_enough_and_the_center_leads(around):
@@ -46,7 +46,7 @@ def test_centers_are_the_first_points(around):
 
 def test_real_molecules_come_before_analogs_when_there_are_too_many():
     similar = SimilarityRule(threshold=0.3, most=3)
-    around = similar.around(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
+    around = similar.neighborhoods(SMILES, SMILES, similar.groups(SMILES), jobs=1, progress=False, cache="none")
     assert around.hoods.sizes.max() == 3
     assert [member.origin for member in around.neighbors(0)] == ["itself", "given", "given"]
 
@@ -61,7 +61,7 @@ def test_pools_are_unlabeled_neighbors():
 
 def test_new_molecules_have_neighbors_too():
     assert neighbors("OC(=O)C", SMILES)[0].smiles == "CC(=O)O"
-    with pytest.raises(InputError, match="Got 'no' in place 1 of `smiles`: not a valid SMILES"):
+    with pytest.raises(InputError, match="Got 'no' at position 1 of `smiles`: not a valid SMILES"):
         neighbors("no", SMILES)
 
 
@@ -69,9 +69,9 @@ def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, ar
     monkeypatch.setattr("pellucid.molecules._parallel._CHUNK", 2)
     similar = SimilarityRule(threshold=0.4)
     groups = similar.groups(SMILES)
-    made = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
-    monkeypatch.setattr(SimilarityRule, "_around", None)  # from here on nothing is made anew
-    found = similar.around(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
+    made = similar.neighborhoods(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
+    monkeypatch.setattr(SimilarityRule, "_search", None)  # from here on nothing is made anew
+    found = similar.neighborhoods(SMILES, SMILES, groups, jobs=2, progress=False, cache=tmp_path)
     for other in (made, found):
         assert other.points == around.points
         assert other.hoods.members.tolist() == around.hoods.members.tolist()
@@ -91,7 +91,7 @@ def test_everything_that_matters_is_in_the_key(tmp_path):
         (similar, SMILES, SMILES, groups, ("CCO",)),
     ]
     for settings, centers, given, known, pool in calls:
-        settings.around(centers, given, known, pool=pool, jobs=1, progress=False, cache=tmp_path)
+        settings.neighborhoods(centers, given, known, pool=pool, jobs=1, progress=False, cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == len(calls)
 
 
@@ -111,7 +111,7 @@ def test_mistakes_are_told(settings, message):
 def test_members_come_most_similar_first_whatever_their_origin():
     series = nav17().select(range(0, 1017, 8))
     similar = SimilarityRule(groups_per_kind=5)
-    around = similar.around(
+    around = similar.neighborhoods(
         series.smiles[:12], series.smiles, similar.groups(series.smiles), jobs=1, progress=False, cache="none"
     )
     mixed = 0
@@ -125,7 +125,7 @@ def test_members_come_most_similar_first_whatever_their_origin():
 
 
 def test_groups_are_collected_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("pellucid.molecules.neighborhoods._FEW", 2)
+    monkeypatch.setattr("pellucid.molecules.neighborhoods._MIN_CACHED", 2)
     similar = SimilarityRule()
     made = similar.groups(SMILES, cache=tmp_path)
     monkeypatch.setattr("pellucid.molecules.analogs.RGroups.seen_in", None)  # from here on nothing is made anew
@@ -137,7 +137,7 @@ def test_a_cache_never_stops_work(tmp_path, around):
     groups = similar.groups(SMILES)
 
     def make(folder):
-        return similar.around(SMILES, SMILES, groups, jobs=1, progress=False, cache=folder)
+        return similar.neighborhoods(SMILES, SMILES, groups, jobs=1, progress=False, cache=folder)
 
     make(tmp_path)
     (file,) = tmp_path.iterdir()

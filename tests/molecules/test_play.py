@@ -3,14 +3,14 @@ import torch
 
 import pellucid as pl
 from pellucid.molecules import GraphNetwork, Graphs, Morgan
-from pellucid.molecules.play import Fresh, Points
+from pellucid.molecules.play import FreshPlay, MoleculePoints
 
 SMILES = ["CCO", "CCCO", "CCCCO", "CCN", "CCCN", "c1ccccc1O", "c1ccccc1N", "CC(C)O"]
 
 
 @pytest.fixture
 def points():
-    return Points(Graphs(SMILES), Morgan()(SMILES))
+    return MoleculePoints(Graphs(SMILES), Morgan()(SMILES))
 
 
 @pytest.mark.parametrize("kind", [pl.SymmetricGame, pl.AsymmetricGame])
@@ -23,7 +23,7 @@ def test_fresh_play_pays_what_the_game_asks(points, kind):
     expected = game(f, points.fingerprints.dense(), everything).penalty
     wanted = torch.autograd.grad(expected, list(network.parameters()), retain_graph=True)
     batch = pl.sample_minibatch(everything, [0, 1, 2])
-    fresh = Fresh(game, points, torch.sigmoid)
+    fresh = FreshPlay(game, points, torch.sigmoid)
     paid = fresh.penalty(network, network(points.graphs.batch(batch.centers)), batch)
     torch.testing.assert_close(paid, expected)
     for ours, theirs in zip(torch.autograd.grad(paid, list(network.parameters())), wanted, strict=True):

@@ -242,7 +242,7 @@ def test_input_that_makes_no_sense_is_refused(model):
         untrained.fit(["CCO"])
     with pytest.raises(InputError, match="`validation` must be a share"):
         untrained.fit(SERIES, validation=2)
-    with pytest.raises(InputError, match="Got 'no' in place 2 of `smiles`: not a valid SMILES"):
+    with pytest.raises(InputError, match="Got 'no' at position 2 of `smiles`: not a valid SMILES"):
         model.predict(["CCO", "no"])
     with pytest.raises(InputError, match="`smiles` must be SMILES. Got int"):
         model.predict(3)
@@ -260,7 +260,7 @@ def test_input_that_makes_no_sense_is_refused(model):
         untrained.fit(SERIES, pool="moses.csv")
     with pytest.raises(InputError, match="must be a torch module. Got .*pass an instance"):
         untrained.fit(SERIES, network=Counting)
-    with pytest.raises(InputError, match=r"\(2, 1\) for 2 molecules. Got \(2, 3\); mind the last layer"):
+    with pytest.raises(InputError, match=r"\(2, 1\) for 2 molecules. Got \(2, 3\); check its last layer"):
         untrained.fit(SERIES, network=Wide())
     with pytest.raises(InputError, match="One molecule is explained at a time"):
         model.explain(["CCO"])
@@ -268,7 +268,7 @@ def test_input_that_makes_no_sense_is_refused(model):
         model.evaluate(prepare(["CCO", "CCN"], [1.0, 2.0], targets=["other"]))
 
 
-def test_rows_that_cannot_be_used_are_left_out_if_allowed():
+def test_rows_that_cannot_be_used_are_rejected_if_allowed():
     smiles, y = [*SERIES.smiles, "no"], [*SERIES.y[:, 0], 1.0]
     model = PropertyModel(task="regression", **SMALL | {"epochs": 1, "game": None})
     assert len(model.fit(smiles, y, on_error="skip", validation=0, progress=False).smiles_) == len(SERIES)
@@ -296,7 +296,7 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
 
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(property_model, tmp_path):
     model = property_model
-    smiles = max(model.smiles_, key=lambda text: len(model.surroundings(text).points))
+    smiles = max(model.smiles_, key=lambda text: len(model.neighborhoods(text).points))
     explanation = model.explain(smiles)
     expected = model.calibration_.bound(explanation.deviation / model.task_.scale) * model.task_.scale
     np.testing.assert_allclose(explanation.bound, expected)
@@ -320,7 +320,7 @@ def test_many_explanations_are_those_of_each(property_model):
 def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_path):
     model = property_model
     known = dict(zip(sulfonamides.smiles, sulfonamides.y, strict=True))
-    smiles = max(sulfonamides.smiles, key=lambda text: len(model.surroundings(text).points))
+    smiles = max(sulfonamides.smiles, key=lambda text: len(model.neighborhoods(text).points))
     model.save(tmp_path / "model")
     for own in (model, PropertyModel.load(tmp_path / "model")):
         explanation = own.explain(smiles)
@@ -328,7 +328,7 @@ def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_pat
         for member in explanation.members:
             np.testing.assert_array_equal(member.measured, known[member.smiles])
         assert explanation.table()[1]["measured: activity"] == known[explanation.members[1].smiles][0]
-        assert "(it is among the molecules that were given)" in str(explanation)
+        assert "(it is among the labeled molecules)" in str(explanation)
     stranger = model.explain("CCO")
     assert stranger.members[0].measured is None
     assert "there are too few similar molecules (0) for a tree" in str(stranger)
@@ -337,12 +337,13 @@ def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_pat
 
 def test_a_target_that_would_overflow_is_refused_before_the_work_begins():
     y = [1e308, *SERIES.y[1:, 0]]
-    with pytest.raises(InputError, match=r"Got 1e\+308 for molecule 1, target 1; mend it"):
+    with pytest.raises(InputError, match=r"Got 1e\+308 for molecule 1, target 1; fix it"):
         PropertyModel(task="regression", **SMALL).fit(list(SERIES.smiles), y, progress=False)
 
 
-@pytest.mark.parametrize("method", ["predict", "explain", "surroundings"])
+@pytest.mark.parametrize("method", ["predict", "explain", "neighborhoods"])
 def test_a_smiles_with_white_space_inside_is_not_cut_short(model, method):
-    with pytest.raises(InputError, match=r"Got 'CC O' in place 1 of `smiles`: white space inside, so that only 'CC'"):
+    message = "Got 'CC O' at position 1 of `smiles`: white space inside, so that only 'CC'"
+    with pytest.raises(InputError, match=message):
         getattr(model, method)("CC O")
     np.testing.assert_array_equal(model.predict(" CCO\n"), model.predict("CCO"))

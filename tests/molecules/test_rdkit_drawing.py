@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.path import Path
 
-from pellucid.molecules._depiction import flat, part_of
+from pellucid.molecules._depiction import depict, molecule_in_plane
 from pellucid.molecules._rdkit_drawing import Step, Style, draw, read
 from pellucid.molecules._vector import _path
 from pellucid.molecules.substructures import Substructure
@@ -47,7 +47,7 @@ def test_what_is_not_known_is_refused():
 
 
 def test_atoms_are_those_that_were_drawn():
-    drawing = draw(flat("C1CC[C@@H]2CCCC[C@H]2C1"), STYLE, whole=True)
+    drawing = draw(molecule_in_plane("C1CC[C@@H]2CCCC[C@H]2C1"), STYLE, whole=True)
     assert [atom.symbol for atom in drawing.atoms].count("H") == 2
     assert {drawing.atoms[letter.atom].symbol for letter in drawing.letters} == {"H"}
     lengths = [np.hypot(*np.subtract(*outline.points[:2])) for outline in drawing.outlines if len(outline.points) == 2]
@@ -55,7 +55,7 @@ def test_atoms_are_those_that_were_drawn():
 
 
 def test_a_part_has_its_own_atoms_first_and_stubs_where_it_was_attached():
-    part = part_of(Substructure(bit=0, smiles="", radius=1, molecule="CC(=O)CCC", atom=1))
+    part = depict(Substructure(bit=0, smiles="", radius=1, molecule="CC(=O)CCC", atom=1))
     assert (part.atoms, part.bonds) == (4, 3)
     assert part.molecule.GetAtomWithIdx(part.center).GetDegree() == 3
     assert part.stubs == {"atom-4"}
@@ -65,7 +65,9 @@ def test_a_part_has_its_own_atoms_first_and_stubs_where_it_was_attached():
 
 
 def test_letters_may_be_areas():
-    as_area = draw(flat("CO"), Style(bond=30.0, letter=15, as_text=False, colors={8: (1.0, 0.0, 0.0)}), whole=True)
+    as_area = draw(
+        molecule_in_plane("CO"), Style(bond=30.0, letter=15, as_text=False, colors={8: (1.0, 0.0, 0.0)}), whole=True
+    )
     assert not as_area.letters
     filled = [outline for outline in as_area.outlines if outline.fill.upper() == "#FF0000"]
     assert filled

@@ -100,7 +100,7 @@ def test_what_cannot_be_is_refused():
         find_substructures([3, 807], ["CCO", "CO"], Morgan())
     with pytest.raises(InputError, match="from 0 to 2047. Got 5 to 2048"):
         find_substructures([5, 2048], MEMBERS, Morgan())
-    with pytest.raises(InputError, match="Got -1 to 5; leave out the leaves"):
+    with pytest.raises(InputError, match="Got -1 to 5; remove the leaves"):
         find_substructures([-1, 5], MEMBERS, Morgan())
     with pytest.raises(InputError, match="valid. Got 'C1C'"):
         find_substructures([5], ["C1C"], Morgan())

@@ -38,7 +38,7 @@ def test_every_row_that_cannot_be_used_is_reported():
         InputError, match=r"Got 7 of 8 that do not: row 2 \('nonsense'\): not a valid SMILES; row 3"
     ) as error:
         prepare(smiles, y)
-    assert "leave them out with `on_error='skip'`" in str(error.value)
+    assert "reject them with `on_error='skip'`" in str(error.value)
     assert "and 2 more" in str(error.value)
     table = prepare(smiles, y, on_error="skip", first_row=2)
     assert table.smiles == ("CCO",)
@@ -126,7 +126,7 @@ def test_extensions_of_smiles_are_refused():
 def test_values_that_would_overflow_are_refused():
     assert prepare(["CCO", "CCN"], [1e30, -1e30]).y.tolist() == [[1e30], [-1e30]]
     with pytest.raises(
-        InputError, match=r"at most 1e\+30, or blank. Got -1e\+308 for molecule 2, target 1; mend it, or give"
+        InputError, match=r"at most 1e\+30, or blank. Got -1e\+308 for molecule 2, target 1; fix it, or pass"
     ):
         prepare(["CCO", "CCN"], [1, -1e308])
 

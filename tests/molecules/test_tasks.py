@@ -46,10 +46,10 @@ def test_labels_that_are_none_are_refused():
 
 def test_targets_whose_spread_cannot_be_computed_are_refused():
     with pytest.raises(
-        InputError, match="Got 0 for 'a', whose values are too close to each other; give them in another"
+        InputError, match="Got 0 for 'a', whose values are too close to each other; pass them in another"
     ):
         Task.of("regression", np.array([[0.0], [1e-200]]), ("a",))
-    with pytest.raises(InputError, match="Got inf for 'a', whose values are too large; give them in another unit"):
+    with pytest.raises(InputError, match="Got inf for 'a', whose values are too large; pass them in another unit"):
         Task.of("regression", np.array([[0.0], [1e308]]), ("a",))
     task = Task.of("regression", np.array([[-1e30], [1e30]]), ("a",))
     assert task.inner(np.array([[1e30]])).item() == 1.0

@@ -33,7 +33,7 @@ def test_every_cell_runs_in_the_smallest_size(smoke):
     assert smoke["train-free0"]["config"]["free"] == 0
     for name in ("test-deep", "test-game-0.1"):
         assert smoke[name]["validity"] == 1
-        assert smoke[name]["molecules"] + smoke[name]["left_out"] == 20
+        assert smoke[name]["molecules"] + smoke[name]["rejected_count"] == 20
         assert 0 <= smoke[name]["splits_outside_scaffold"] <= 1
 
 

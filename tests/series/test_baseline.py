@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.series import Forecaster, recordings
-from pellucid.series.baseline import Baseline, compared, sequence_errors
+from pellucid.series.baseline import Baseline, compare_with_baseline, sequence_errors
 from pellucid.series.fitting import ForecastFit
 
 
@@ -53,7 +53,7 @@ def errors_of(*relative, count=40, noise=0.0, seed=1):
 )  # fmt: skip
 def test_networks_are_held_against_the_linear_law(deep, game, words):
     pairs = {name: errors_of(*pair) for name, pair in (("DEEP", deep), ("GAME", game)) if pair is not None}
-    found = compared(pairs, errors_of(0.88, 0.7), 1.0)
+    found = compare_with_baseline(pairs, errors_of(0.88, 0.7), 1.0)
     if words is None:
         assert found == []
         return
@@ -66,15 +66,15 @@ def test_networks_are_held_against_the_linear_law(deep, game, words):
 def test_differences_within_their_error_are_none():
     # A per cent more than the law, on average: with so much noise between sequences that is chance.
     deep = errors_of(0.889, 0.707, noise=0.4)
-    (sentence,) = compared({"DEEP": deep}, errors_of(0.88, 0.7), 1.0)
+    (sentence,) = compare_with_baseline({"DEEP": deep}, errors_of(0.88, 0.7), 1.0)
     assert sentence.startswith("One linear law for everything forecasts as well as the network:")
-    (sentence,) = compared({"DEEP": errors_of(0.889, 0.707)}, errors_of(0.88, 0.7), 1.0)
+    (sentence,) = compare_with_baseline({"DEEP": errors_of(0.889, 0.707)}, errors_of(0.88, 0.7), 1.0)
     assert sentence.startswith("Use the linear law")
 
 
 def test_few_sequences_decide_nothing():
     deep, game, law = (errors_of(*pair, count=4) for pair in ((0.49, 0.3), (0.365, 0.27), (0.36, 0.26)))
-    (sentence,) = compared({"DEEP": deep, "GAME": game}, law, 1.0)
+    (sentence,) = compare_with_baseline({"DEEP": deep, "GAME": game}, law, 1.0)
     assert sentence.startswith("So few validation sequences (4) cannot decide whether the networks or one linear law")
     assert "Use the" not in sentence
 

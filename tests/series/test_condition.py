@@ -11,10 +11,10 @@ from scipy import signal, stats
 
 from pellucid.errors import InputError
 from pellucid.series import Condition, Forecaster, assess, recordings, simulate_rig
-from pellucid.series.alarms import Limits, lasting, standing
+from pellucid.series.alarms import Limits, first_lasting, in_alarm
 from pellucid.series.condition_text import ranked, verdicts
 from pellucid.series.data import Recordings
-from pellucid.series.indicators import INDICATORS, Moments, measure
+from pellucid.series.indicators import INDICATORS, LagMoments, indicators_of
 from pellucid.series.stream import Tally, hours_of, sources_of
 
 pytestmark = pytest.mark.slow
@@ -176,7 +176,7 @@ def test_what_was_before_the_healthy_ones_is_not_judged(follow):
 
 def test_plain_indicators_are_those_of_numpy_and_scipy(model, rig):
     table = rig.values[7]
-    values = measure(model, rig[7], 5, 2).values
+    values = indicators_of(model, rig[7], 5, 2).values
     np.testing.assert_allclose(values[0], np.sqrt((table**2).mean(0)))
     np.testing.assert_allclose(values[1], table.std(0))
     np.testing.assert_allclose(values[2], stats.kurtosis(table, fisher=False))
@@ -195,7 +195,7 @@ def test_the_likelihood_is_that_of_scipy(model, rig):
             covariance, mean, x = factor @ factor.T, gaussian.mean[s, t].numpy(), z[s, 20 + t].numpy()
             own.append([-stats.norm.logpdf(x[k], mean[k], np.sqrt(covariance[k, k])) for k in range(3)])
             joint.append(-stats.multivariate_normal.logpdf(x, mean, covariance))
-    found = measure(model, part, 99, 2)
+    found = indicators_of(model, part, 99, 2)
     np.testing.assert_allclose(found.values[3], np.mean(own, axis=0), rtol=1e-4)
     assert found.joint == pytest.approx(np.mean(joint), rel=1e-4)
     # In the units of the data it is the score that a run reports.
@@ -205,7 +205,7 @@ def test_the_likelihood_is_that_of_scipy(model, rig):
 
 def test_deviation_and_explained_are_those_of_held_out_steps(model, rig):
     held = model.held_out(rig[7], forced=True)
-    values = measure(model, rig[7], 1000, 2).values
+    values = indicators_of(model, rig[7], 1000, 2).values
     gaps = model.in_units(held.gaps) / model.scaling_.scale
     np.testing.assert_allclose(values[4], np.sqrt((gaps**2).mean((0, 1))))
     np.testing.assert_allclose(values[5], held.explained())
@@ -215,7 +215,7 @@ def test_sequences_are_evenly_spaced_over_the_recording(model, rig, monkeypatch)
     seen = []
     monkeypatch.setattr(Forecaster, "held_out", lambda self, parts, **_: seen.append(parts) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        measure(model, rig[7], 4, 2)
+        indicators_of(model, rig[7], 4, 2)
     starts = range(0, 1500, 30)
     expected = [rig.values[7][starts[i] :][:30] for i in (0, 16, 33, 49)]
     np.testing.assert_array_equal(seen[0], np.stack(expected))
@@ -226,7 +226,7 @@ def test_a_law_is_that_of_least_squares(rig, order):
     z = stats.zscore(rig.values[7])
     x = np.concatenate([z[order - 1 - i : len(z) - 1 - i] for i in range(order)], axis=1)
     theta, *_ = np.linalg.lstsq(x, z[order:], rcond=None)
-    moments = Moments.of(rig.values[7], order)
+    moments = LagMoments.of(rig.values[7], order)
     np.testing.assert_allclose(moments.law(), theta, atol=2e-4)
     missed = ((z[order:] - x @ theta) ** 2).mean(0)
     np.testing.assert_allclose(moments.error(theta), missed, atol=2e-6)
@@ -239,26 +239,26 @@ def test_the_change_between_two_first_order_laws_has_a_closed_form():
     generator = np.random.default_rng(0)
     a, b = 0.5, -0.3
     one, other = (signal.lfilter([1.0], [1.0, -rho], generator.normal(size=(400_000, 1)), axis=0) for rho in (a, b))
-    law = Moments.of(one, 1).law()
+    law = LagMoments.of(one, 1).law()
     expected = 0.5 * np.log((1 - 2 * a * b + a**2) / (1 - b**2))
-    assert Moments.of(other, 1).change(law)[0] == pytest.approx(expected, rel=0.02)
-    assert Moments.of(one, 1).change(law)[0] == pytest.approx(0.0, abs=1e-12)
+    assert LagMoments.of(other, 1).change(law)[0] == pytest.approx(expected, rel=0.02)
+    assert LagMoments.of(one, 1).change(law)[0] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_moments_without_one_are_those_of_the_others(rig):
-    parts = [Moments.of(table, 2) for table in rig.values[:5]]
-    left = Moments.mean(parts).without(parts[2], 5)
-    for found, expected in zip(left, Moments.mean(parts[:2] + parts[3:]), strict=True):
+    parts = [LagMoments.of(table, 2) for table in rig.values[:5]]
+    left = LagMoments.mean(parts).without(parts[2], 5)
+    for found, expected in zip(left, LagMoments.mean(parts[:2] + parts[3:]), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_healthy_laws_are_compared_with_those_of_the_others(follow, rig):
     found = follow()
-    sound = [Moments.of(table, 2) for table in rig[LEARNED:].values[:HEALTHY]]
+    sound = [LagMoments.of(table, 2) for table in rig[LEARNED:].values[:HEALTHY]]
     law = INDICATORS.index("law")
-    expected = sound[3].change(Moments.mean(sound[:3] + sound[4:]).law())
+    expected = sound[3].change(LagMoments.mean(sound[:3] + sound[4:]).law())
     np.testing.assert_allclose(found.values[3, law, :3], expected, rtol=1e-6)
-    later = Moments.of(rig[LEARNED:].values[60], 2).change(Moments.mean(sound).law())
+    later = LagMoments.of(rig[LEARNED:].values[60], 2).change(LagMoments.mean(sound).law())
     np.testing.assert_allclose(found.values[60, law, :3], later, rtol=1e-6)
 
 
@@ -322,13 +322,13 @@ def test_alarms_stand_as_counting_says(rule):
         for k in range(2):
             last = beyond[max(0, i + 1 - window) : i + 1, k].tolist()
             expected[i, k] = max(last.count(1), last.count(-1)) >= needed
-    np.testing.assert_array_equal(standing(beyond, rule), expected)
+    np.testing.assert_array_equal(in_alarm(beyond, rule), expected)
 
 
 def test_an_alarm_lasts_from_where_nine_tenths_stand():
     alarms = np.array([False, True, False, False] + [True] * 18 + [False] * 2)
-    assert lasting(alarms) == 4
-    assert lasting(np.array([False] * 5)) is None
+    assert first_lasting(alarms) == 4
+    assert first_lasting(np.array([False] * 5)) is None
 
 
 # -- what is followed, and what with ----------------------------------------------------------------------------------

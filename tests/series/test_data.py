@@ -104,7 +104,7 @@ def test_sequences_may_overlap():
         (
             [frame(x=[1, 2], y=[3, 4]), frame(y=[1, 2], x=[3, 4])],
             None,
-            "same channels. Got y, x at place 1 .* after x, y",
+            "same channels. Got y, x as number 2 .* after x, y",
         ),
     ],
 )
@@ -128,7 +128,7 @@ def test_lists_of_files_tables_and_recordings_keep_their_names(tmp_path):
     mixed = recordings([tmp_path / "a.csv", frame(x=[5, 6], y=[7, 8]), recordings(table(3), ["x", "y"])], ["y"])
     assert mixed.channels == ("y",)
     assert [len(part) for part in mixed.values] == [2, 2, 3]
-    assert mixed.sources[0] == "a.csv (at place 0 of the list)"
+    assert mixed.sources[0] == "a.csv (number 1 of the list)"
 
 
 def test_one_or_several_recordings_can_be_taken_out():

@@ -10,13 +10,15 @@ import pytest
 from scipy import signal
 
 from pellucid import runs, summaries
-from pellucid.domains import Monitor, Source
+from pellucid.domains import Source, SupportsMonitoring
 from pellucid.errors import InputError, written_as
 from pellucid.options import options_of
 from pellucid.series import Forecaster, read, recordings, simulate_rig
-from pellucid.series.domain import MEASURES, SeriesDomain, SeriesSettings
+from pellucid.series.domain import SeriesDomain
 from pellucid.series.explaining import SeriesExplaining, relative_deviation
+from pellucid.series.measures import MEASURES
 from pellucid.series.monitoring import SeriesAssessing
+from pellucid.series.planning import SeriesSettings
 from pellucid.series.reading import SeriesReading
 from pellucid.summaries import HELD_OUT
 
@@ -78,7 +80,7 @@ def machine(tmp_path_factory):
 
 def explain(machine, what, *, level=0.9, warn=lambda _: None, **settings):
     model = Forecaster.load(machine[0] / "run" / "deep")
-    reading = runs.reading_of(DOMAIN, machine[0] / "run", {})
+    reading = runs.load_reading(DOMAIN, machine[0] / "run", {})
     return DOMAIN.explain(
         model, str(what), reading, SeriesExplaining(**settings), level=level, progress=False, warn=warn
     )
@@ -144,7 +146,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     (network,) = (text for text in lines if text.startswith("network: "))
     assert "(chosen by leave-one-out): " in laws
     assert laws.startswith(f"laws: order {summary.settings['order']}, radius {summary.settings['radius']}, ")
-    assert network == "network: begins as one linear law of the last 25 values (as you say)"
+    assert network == "network: begins as one linear law of the last 25 values (as set)"
     assert summary.choices == (laws, network)
     assert summary.models["GAME"].weight == summary.settings["weight"] == 0.01
     assert summary.baseline.title == "linear"
@@ -222,25 +224,25 @@ def test_a_run_is_read_again_as_it_was(machine, tmp_path):
     source = source_of(path, drop=("note",), fill="linear")
     assert any(line.startswith("2 blank cells filled by straight lines (left 2)") for line in DOMAIN.describe(source))
     train(source, tmp_path / "run")
-    reading = runs.reading_of(DOMAIN, tmp_path / "run" / "deep", {})
+    reading = runs.load_reading(DOMAIN, tmp_path / "run" / "deep", {})
     assert reading == source.reading
     model = DOMAIN.load(tmp_path / "run" / "deep")
     rows = list(DOMAIN.predict(model, path, reading, None, progress=False, warn=lambda _: None))
     assert len(rows) == 1 + 10 * 2
-    split = runs.reading_of(DOMAIN, tmp_path / "run", {"fill": "split"})
+    split = runs.load_reading(DOMAIN, tmp_path / "run", {"fill": "split"})
     assert len(DOMAIN.read(path, split, model)) == 2
     # As an earlier version wrote it down.
     old = {"decimal": ".", "header": None, "pattern": "*", "drop": ["note"], "by": None, "pivot": None,
            "fill": "linear", "gaps": "split"}  # fmt: skip
     (tmp_path / "run" / "reading.json").write_text(json.dumps(old))
-    assert runs.reading_of(DOMAIN, tmp_path / "run", {}) == source.reading
+    assert runs.load_reading(DOMAIN, tmp_path / "run", {}) == source.reading
 
 
 def test_options_are_told_with_their_defaults():
     flags = {each.name: each for each in options_of(SeriesReading)}
-    assert flags["by"].words.names == ("--recordings-by",)
+    assert flags["by"].flags == ("--recordings-by",)
     assert flags["fill"].choices == ("linear", "previous", "split")
-    assert {name for name, each in flags.items() if each.words.once} == {"channels", "drop", "by", "pivot"}
+    assert {name for name, each in flags.items() if each.training_only} == {"channels", "drop", "by", "pivot"}
     settings = {each.name: each for each in options_of(SeriesSettings)}
     model = Forecaster()
     for name in ("context", "horizon", "patience"):
@@ -408,14 +410,14 @@ def worn(tmp_path_factory):
     return folder, model.fit(read(folder / "learned"), progress=False)
 
 
-def assess(worn, path, warn=lambda _: None, learned=None, **settings):
+def assess(worn, path, warn=lambda _: None, trained_on=None, **settings):
     chosen = SeriesAssessing(**{"healthy": "24", "level": 0.95, "sequences": 5, **settings})
-    return DOMAIN.assess(worn[1], path, SeriesReading(), chosen, learned=learned, warn=warn)
+    return DOMAIN.assess(worn[1], path, SeriesReading(), chosen, trained_on=trained_on, warn=warn)
 
 
 @pytest.mark.slow
 def test_a_machine_is_followed_over_time(worn):
-    assert isinstance(DOMAIN, Monitor)
+    assert isinstance(DOMAIN, SupportsMonitoring)
     condition = assess(worn, worn[0] / "machine")
     assert len(condition) == FILES
     assert condition.healthy.sum() == 24
@@ -432,7 +434,7 @@ def test_a_machine_is_followed_over_time(worn):
 def test_healthy_recordings_that_were_learned_from_are_told(worn):
     sentences = []
     folder = worn[0]
-    assess(worn, folder / "machine", sentences.append, learned="learned", healthy=str(folder / "learned"), level=0.5)
+    assess(worn, folder / "machine", sentences.append, trained_on="learned", healthy=str(folder / "learned"), level=0.5)
     (sentence,) = sentences
     assert sentence.startswith("the run was trained on a folder of the same name, learned: if the healthy recordings")
     assess(worn, folder / "machine", sentences.append, learned="learned")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid import InputError
-from pellucid.series import ForecastExplanation, plot_explanations
+from pellucid.series import ForecastExplanation, explanation_text, plot_explanations
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def test_unstable_laws_are_called_unstable(explanation):
     np.testing.assert_allclose(shaky.spectral_radius, [0.5, (1.5 + 1.25**0.5) / 2])
     assert str(shaky[1]).splitlines()[-1].startswith("  around step 2 (unstable: spectral radius 1.31): 2 members")
     assert "unstable" not in str(shaky[0])
-    assert shaky.stability().endswith("; unstable (above 1) at 1 of 2 steps: 2")
-    assert "unstable" not in explanation.stability()
+    assert explanation_text.stability(shaky).endswith("; unstable (above 1) at 1 of 2 steps: 2")
+    assert "unstable" not in explanation_text.stability(explanation)
 
 
 def test_laws_that_explain_nothing_are_said_to(explanation):
@@ -91,10 +91,11 @@ def test_laws_that_explain_nothing_are_said_to(explanation):
     assert f"\nheld-out variance explained -45% along this forecast: {nothing}\ndeviation from the law" in str(bad)
     assert "\nheld-out variance explained 40% along this forecast\ndeviation" in str(good)
     assert "held-out" not in explanation.summary().partition("\nhow far")[0]
-    assert ForecastExplanation.from_dict(json.loads(json.dumps(bad.to_dict()))).held_out() == bad.held_out()
+    again = ForecastExplanation.from_dict(json.loads(json.dumps(bad.to_dict())))
+    assert explanation_text.held_out(again) == explanation_text.held_out(bad)
     assert f"-45% along this forecast: {nothing}." in bad._repr_html_()
     partly = replace(explanation, explained=np.array([np.nan, 0.5]))
-    assert partly.held_out() == "held-out variance explained 50% along this forecast"
+    assert explanation_text.held_out(partly) == "held-out variance explained 50% along this forecast"
 
 
 def test_json_holds_everything(explanation, tmp_path):
@@ -140,7 +141,7 @@ def test_the_deviation_of_one_step_is_drawn_only_along_real_values(explanation, 
     labels = [text.get_text() for text in own.plot().legends[0].get_texts()]
     assert ("± one-step sd" in labels) == bool(forced)
     words = {True: "each step from the real values before it", False: "each step from the forecast so far", None: ""}
-    assert own.along() == words[forced]
+    assert explanation_text.basis(own) == words[forced]
     assert words[forced] in page
     assert ForecastExplanation.from_dict(json.loads(json.dumps(own.to_dict()))).forced is forced
 

@@ -160,9 +160,7 @@ def test_bad_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="c.npz must hold an array `x`.*Got a float64 \\(3, 2\\), b"):
         read(tmp_path / "c.npz")
     np.save(tmp_path / "e.npy", np.zeros(3))
-    with pytest.raises(
-        InputError, match="Got x float64 \\(3,\\); save such an array, a single channel as \\(time, 1\\)"
-    ):
+    with pytest.raises(InputError, match="Got x float64 \\(3,\\); save one as `x`, a single channel as \\(time, 1\\)"):
         read(tmp_path / "e.npy")
     (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(InputError, match="f.npz must be a file of plain NumPy arrays"):

@@ -444,7 +444,9 @@ def test_laws_are_printed_with_the_digits_that_they_need():
 def test_the_smallest_of_everything():
     model = fit(RIG, horizon=2, order=1, radius=1, context=1, channels=["bearing 1"], batch_size=10_000)
     explanation = model.explain(RIG.values[0][:5, :1])
-    assert str(explanation).count("\n") == 9
+    # What it is from, the channel, a head and two steps, then six lines of summary.
+    assert str(explanation).startswith("each step from the forecast so far\nChannel 'bearing 1' and the law")
+    assert str(explanation).count("\n") == 10
     assert "not calibrated" in explanation.trust()  # two members say nothing
     assert model.evaluate(RIG).variation < 1e-9  # both windows are the same
 

@@ -75,7 +75,7 @@ def test_columns_are_dropped_by_hand():
     assert recordings(table, drop="note").channels == ("x", "y")
     with pytest.raises(InputError, match="`drop` must name columns of the table. Got 'z'; its columns are x, y, note"):
         recordings(table, drop="z")
-    with pytest.raises(InputError, match="either a channel or left out. Got 'x' in `channels` and in `drop`"):
+    with pytest.raises(InputError, match="either a channel or dropped. Got 'x' in `channels` and in `drop`"):
         recordings(table, ["x", "y"], drop="x")
     # A run names its channels: other files may lack what was left out when it was trained.
     assert recordings(table.drop_columns(["note"]), ["x"], drop="note").channels == ("x",)
@@ -203,7 +203,7 @@ PLACES = [(10, 0), (11, 0), (12, 1), *((row, 1) for row in range(30, 37))]
 def test_blanks_are_refused_with_the_cure():
     with pytest.raises(
         InputError,
-        match=r"Got an empty cell in the table, column 'left', row 11 \(10 such in all\); fill with `fill='linear'`",
+        match=r"Got an empty cell in the table, column 'left', row 11 \(10 in all\); fill with `fill='linear'`",
     ):
         recordings(blanked(PLACES))
 
@@ -384,7 +384,7 @@ def test_long_tables_with_times_in_numbers_are_pivoted(order, time):
     expected = VALUES.copy()
     expected[10:12, 1] = VALUES[9, 1] + np.array([1, 2]) / 3 * (VALUES[12, 1] - VALUES[9, 1])
     np.testing.assert_allclose(source.values[0], expected, rtol=1e-12)
-    with pytest.raises(InputError, match=r"Got no value in the table, sensor 'B', at the time of row \d+ \(2 such"):
+    with pytest.raises(InputError, match=r"Got no value in the table, sensor 'B', at the time of row \d+ \(2 in all"):
         recordings(numbered_long(time, order), pivot="sensor")
     # Nothing lacks: nothing to fill.
     np.testing.assert_array_equal(recordings(numbered_long(time, order, ()), pivot="sensor").values[0], VALUES)

@@ -86,7 +86,7 @@ def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, whole, 
     fitted, rig = model
     law = replace(fitted.law_of(rig), explained=np.full(2, whole), local=np.full(2, local))
     shares = f"one-step predictions of the whole recording: {whole:.0%} by this law, {local:.0%} by local laws"
-    words = "one law for the whole recording is enough: so few steps do not determine local coefficients"
+    words = "one law for the whole recording is enough: a forecast has too few steps to determine local coefficients"
     assert shares in law.sentence()
     assert law.sentence().endswith(f"; {words}") == enough
     explanation = replace(fitted.explain(rig.values[0][:CONTEXT]), overall=law)

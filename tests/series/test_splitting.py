@@ -5,7 +5,7 @@ import pytest
 
 from pellucid import InputError
 from pellucid.series import recordings, simulate_rig
-from pellucid.series.splitting import described, recommendation, split, trends
+from pellucid.series.splitting import recommendation, split, split_description, trends
 
 LENGTH = 10
 
@@ -35,7 +35,8 @@ def test_the_end_of_each_recording_is_tested_on():
     np.testing.assert_array_equal(rows(validation), np.r_[320:360, 1247:1277])
     np.testing.assert_array_equal(rows(train), np.r_[:320, 1000:1247])
     assert test.sources == ("recording 0 (rows 361 to 400)", "recording 1 (rows 278 to 307)")
-    assert described(source, "time", False) == "tested on the end of each recording, validated on the rows before"
+    sentence = "tested on the end of each recording, validated on the rows before"
+    assert split_description(source, "time", False) == sentence
 
 
 def test_with_ten_files_the_last_ones_are_tested_on():
@@ -44,7 +45,7 @@ def test_with_ten_files_the_last_ones_are_tested_on():
     assert test.sources == ("recording 18", "recording 19")
     assert validation.sources == ("recording 16", "recording 17")
     assert len(train) == 16
-    assert described(source, "time", False) == "tested on the last files, validated on those before"
+    assert split_description(source, "time", False) == "tested on the last files, validated on those before"
     # After the test only nine of ten are left: the rule is that of the whole.
     assert split(numbered(*[50] * 10), LENGTH, 0, kind="time").validation.sources == ("recording 8",)
 
@@ -77,8 +78,8 @@ def test_other_recordings_are_tested_on_as_they_are():
     parts = split(numbered(400), LENGTH, 0, other, kind="time")
     assert parts.test is other
     np.testing.assert_array_equal(rows(parts.validation), np.r_[360:400])
-    assert described(numbered(400), "time", True) == "validated on the end of each recording"
-    assert described(numbered(400), "random", True) == "validation pieces cut out at random"
+    assert split_description(numbered(400), "time", True) == "validated on the end of each recording"
+    assert split_description(numbered(400), "random", True) == "validation pieces cut out at random"
 
 
 def test_trends_are_seen_in_level_and_spread():
@@ -89,7 +90,7 @@ def test_trends_are_seen_in_level_and_spread():
     assert trends(source, 20) == ["the level of rising", "the spread of growing", "the level of falling"]
     sentence = recommendation(source, 20)
     assert "(the level of rising, the spread of growing, the level of falling)" in sentence
-    assert "--split time" in sentence
+    assert "with `split='time'`." in sentence
 
 
 def test_what_does_not_trend_is_not_said_to():

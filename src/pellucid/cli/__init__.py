@@ -1,4 +1,4 @@
-"""The command `pellucid`: parses, calls the library, prints. Each file of this folder holds the commands of one kind.
+"""The command `pellucid`: parses, calls the library, prints. Each module holds one command.
 
 Heavy imports happen inside the commands, so that `--help` answers at once.
 """
@@ -25,27 +25,27 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except PellucidError as error:
-            _leave(str(error), 1)
+            _exit(str(error), 1)
         except KeyboardInterrupt as error:
             typer.echo(err=True)  # the terminal shows ^C on the line
-            _leave(str(error) or "Stopped.", 130)
+            _exit(str(error) or "Stopped.", 130)
         except BrokenPipeError:
-            raise  # whoever read the output has seen enough
+            raise  # the reader of a pipe closed it
         except OSError as error:
-            place = f" ({error.filename})" if error.filename else ""
-            _leave(f"The file or folder cannot be used: {error.strerror or error}{place}.", 1)
+            name = f" ({error.filename})" if error.filename else ""
+            _exit(f"The file or folder cannot be used: {error.strerror or error}{name}.", 1)
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] not in _EXTRAS:
                 raise
             extra = _EXTRAS[error.name.partition(".")[0]]
-            _leave(f"This needs {error.name}, which is not installed; pip install 'pellucid[{extra}]'.", 1)
+            _exit(f"This needs {error.name}, which is not installed; pip install 'pellucid[{extra}]'.", 1)
 
 
 # What comes with which extra of the package.
 _EXTRAS = {"rdkit": "molecules", "joblib": "molecules", "matplotlib": "plot"}
 
 
-def _leave(message: str, code: int) -> NoReturn:
+def _exit(message: str, code: int) -> NoReturn:
     sys.stdout.flush()
     typer.echo(f"pellucid: {message}", err=True)
     raise typer.Exit(code)
@@ -95,6 +95,6 @@ def command_line() -> typer.Typer:
 
 def main() -> None:
     """Run a command."""
-    # What imports make is there to stay: looking for garbage among it less often saves a tenth of a short command.
+    # What imports create is never freed; collecting garbage less often saves a tenth of the time of a short command.
     gc.set_threshold(100_000)
     command_line()()

@@ -132,7 +132,7 @@ def audit(
         if error.parameter in _SETTINGS:  # options that do not go together
             raise typer.BadParameter(str(error)) from error
         raise
-    for path in out or []:  # first: whoever reads the output may have seen enough before its end
+    for path in out or []:  # before printing, which stops when the reader of a pipe does
         result.write(path)
     say(result.text())
     if out:

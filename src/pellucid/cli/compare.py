@@ -9,22 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, Role, command_of, declared_by_domains, require_options
+from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
 from pellucid.numbers import number
-from pellucid.options import options_of
+from pellucid.options import Option, options_of
+from pellucid.registry import AnyDomain
 from pellucid.summaries import ModelSummary, RunSummary
 from pellucid.text_tables import aligned
 
 # Outputs whose bounds are compared.
 _OUTPUTS = 6
-_ROLE: Role = lambda domain: (domain.Reading,)  # noqa: E731 - as short as its type
+_GROUPS: OptionGroups = lambda domain: (domain.Reading,)  # noqa: E731 - as short as its type
 
 
 def compare_command() -> Callable[..., None]:
     """The command, with the options of all domains."""
-    return command_of(compare, declared_by_domains(_ROLE))
+    return with_options(compare, shared_options(_GROUPS))
 
 
 def compare(
@@ -50,58 +51,58 @@ def compare(
             cure="choose others",
         )
     domain = domain_named(a.kind)
-    require_options(domain, values, _ROLE)
+    check_options(domain, values, _GROUPS)
     models: dict[str, ModelSummary]
     if data is None:
-        _warn_of_other_data(runs.same_test(a, b))
+        _warn_unless_same(runs.same_test_data(a, b))
         models = {
             f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()
         }
     else:
         models = {
-            f"{letter}: {name}": _measured(domain, folders[letter], name, data, values)
+            f"{letter}: {name}": _evaluate(domain, folders[letter], name, data, values)
             for letter, record in records.items()
             for name in record.models
         }
     say(f"A = {first} ({_game(a)})\nB = {second} ({_game(b)})\n")
     rows = measure_rows(models, a.measures)
     if data is None:
-        rows += _bounds(records)
+        rows += _bound_rows(records)
     say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
     for sentence in unexplained(models, domain.unexplained, domain.cure):
         say(f"note: {sentence}")
     settings, others = (_settings(domain, folders[letter], record) for letter, record in records.items())
-    different = [
+    differences = [
         f"{name}: {value} and {others.get(name)}"
         for name, value in settings.items()
         if name not in others or value != others[name]
     ]
-    if different:
-        say("\nsettings that differ: " + "; ".join(different))
+    if differences:
+        say("\nsettings that differ: " + "; ".join(differences))
 
 
-def _warn_of_other_data(same: bool | None) -> None:
+def _warn_unless_same(same: bool | None) -> None:
     if same is None:
         warn(
-            "Whether the runs were tested on the same data cannot be known, as an earlier version wrote one of them: "
+            "Whether the runs were tested on the same data is not known, as an earlier version wrote one of them: "
             "differences may come from the data; use --data."
         )
     elif not same:
-        warn("The runs were tested on different data, so that differences may come from these; use --data.")
+        warn("The runs were tested on different data, so differences may come from the data; use --data.")
 
 
-def _measured(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> ModelSummary:
-    """What a model of a run scores on other data."""
+def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> ModelSummary:
+    """Scores of a model of a run on other data."""
     from pellucid import registry, runs
 
-    _, place = registry.find_model(folder, name.lower())
-    model = domain.load(place)
-    test = domain.read(data, runs.reading_of(domain, folder, values), model)
-    return ModelSummary(scores=runs.scores(domain.measure(model, test, progress=has_viewer())))
+    _, saved_model = registry.find_model(folder, name.lower())
+    model = domain.load(saved_model)
+    test = domain.read(data, runs.load_reading(domain, folder, values), model)
+    return ModelSummary(scores=runs.scores(domain.evaluate(model, test, progress=has_viewer())))
 
 
-def _bounds(records: Mapping[str, RunSummary]) -> list[list[str]]:
-    """The bound of each output for the models of both runs."""
+def _bound_rows(records: Mapping[str, RunSummary]) -> list[list[str]]:
+    """A row for the bounds of each output, with the models of both runs as columns."""
     columns = [
         record.trust.bound.get(name, ()) if record.trust else ()
         for record in records.values()
@@ -118,17 +119,18 @@ def _bounds(records: Mapping[str, RunSummary]) -> list[list[str]]:
 
 
 def _settings(domain: AnyDomain, folder: Path, summary: RunSummary) -> dict[str, Any]:
-    """Settings of the models, of the split, and of the way in which files were read, by the names of the options."""
+    """Settings of the models, of the split, and of the reading of files."""
     from pellucid import runs
 
     split = {"split": summary.data.split} if summary.data.split else {}
-    values = asdict(runs.reading_of(domain, folder, {}))
-    reading = {_typed_name(option): values[option.name] for option in options_of(domain.Reading) if option.words.kept}
+    values = asdict(runs.load_reading(domain, folder, {}))
+    reading = {_typed_name(option): values[option.name] for option in options_of(domain.Reading) if option.saved}
     return {**summary.settings, **split, **reading}
 
 
-def _typed_name(option: Any) -> str:
-    return str(option.words.names[0].removeprefix("--") if option.words.names else option.name)
+def _typed_name(option: Option) -> str:
+    """The option as it is typed, without hyphens in front."""
+    return option.flags[0].removeprefix("--") if option.flags else option.name
 
 
 def _game(summary: RunSummary) -> str:

@@ -15,7 +15,7 @@ app = typer.Typer(help="Data sets: what there is, and where it is on this comput
 
 
 class Downloadable(StrEnum):
-    """What `get` knows."""
+    """Data sets that `get` downloads."""
 
     TOX21 = "tox21"
     MOSES = "moses"
@@ -28,11 +28,10 @@ def list_() -> None:
     from pellucid import datasets
 
     for data in datasets.DATA_SETS:
-        place = data.find()
-        gettable = data.name in list(Downloadable)
-        where = str(place) if place else f"not here{f'; pellucid data get {data.name}' if gettable else ''}"
+        path = data.find()
+        hint = f"; pellucid data get {data.name}" if data.name in list(Downloadable) else ""
         typer.echo(f"{data.name:<9}{data.size:>8}  {data.what}")
-        typer.echo(f"{'':<19}{where}")
+        typer.echo(f"{'':<19}{path or f'not here{hint}'}")
 
 
 @app.command()
@@ -57,10 +56,10 @@ def get(
 
 
 def _fetch(published: Published) -> Path:
-    found = published.find()
-    if found is not None:
-        typer.echo(f"Already here: {found}")
-        return found
+    existing = published.find()
+    if existing is not None:
+        typer.echo(f"Already here: {existing}")
+        return existing
     typer.echo(f"Downloading {published.address}", err=True)
     path = published.fetch()
     typer.echo(f"Downloaded: {path}")
@@ -68,7 +67,7 @@ def _fetch(published: Published) -> Path:
 
 
 def _bearing(source: Path | None) -> None:
-    """The archive is packed threefold, in formats that Python cannot read: the user unpacks it."""
+    """Download the archive, or pack the folder unpacked from it by the user: Python cannot read its formats."""
     from pellucid import datasets
 
     if source is not None:
@@ -77,9 +76,9 @@ def _bearing(source: Path | None) -> None:
         typer.echo("Reading and comparing the recordings, about a minute ...", err=True)
         typer.echo(f"Packed: {pack_bearing(source)}")
         return
-    found = datasets.DATA_SETS[-1].find()
-    if found is not None:
-        typer.echo(f"Already here: {found}")
+    packed = datasets.DATA_SETS[-1].find()
+    if packed is not None:
+        typer.echo(f"Already here: {packed}")
         return
     archive = _fetch(datasets.BEARING)  # about 1 GB
     typer.echo(

@@ -10,27 +10,22 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import (
-    AnyDomain,
-    Role,
-    command_of,
-    declared_by_domains,
-    require_options,
-    settings_from,
-)
+from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
-from pellucid.domains import Explained
+from pellucid.domains import ExplanationSet
 from pellucid.errors import InputError
 from pellucid.explanations import Explanation
+from pellucid.options import updated
+from pellucid.registry import AnyDomain
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")
-_ROLE: Role = lambda domain: (domain.Reading, domain.Explaining)  # noqa: E731 - as short as its type
+_GROUPS: OptionGroups = lambda domain: (domain.Reading, domain.Explaining)  # noqa: E731 - as short as its type
 
 
 def explain_command() -> Callable[..., None]:
     """The command, with the options of all domains."""
-    return command_of(explain, declared_by_domains(_ROLE))
+    return with_options(explain, shared_options(_GROUPS))
 
 
 def explain(
@@ -61,14 +56,14 @@ def explain(
     from pellucid import registry, runs
 
     domain, folder = registry.find_model(model, which)
-    require_options(domain, values, _ROLE)
-    reading = runs.reading_of(domain, model, values)
-    settings = settings_from(domain.Explaining, values)
+    check_options(domain, values, _GROUPS)
+    reading = runs.load_reading(domain, model, values)
+    settings = updated(domain.Explaining(), values)
     loaded = domain.load(folder)
     explained = domain.explain(loaded, what, reading, settings, level=level, progress=has_viewer(), warn=warn)
     many = len(explained.explanations) > 1
     if not paths:
-        say(_texts(domain, explained, target))
+        say(_text(domain, explained, target))
     for path in paths:
         if many:
             _write_many(domain, explained, path, title=Path(what).name)
@@ -82,7 +77,7 @@ def explain(
         warn(f"{label}: {reason}")
 
 
-def _texts(domain: AnyDomain, explained: Explained, target: str | None) -> str:
+def _text(domain: AnyDomain, explained: ExplanationSet, target: str | None) -> str:
     if len(explained.explanations) == 1:
         ((label, explanation),) = explained.explanations.items()
         return "\n".join([*([label] if label else []), explanation.text(target)])
@@ -103,7 +98,7 @@ def _write_one(label: str, explanation: Explanation, path: Path, target: str | N
         explanation.to_csv(path)
 
 
-def _write_many(domain: AnyDomain, explained: Explained, path: Path, *, title: str) -> None:
+def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, title: str) -> None:
     kind, explanations = path.suffix.lower(), explained.explanations
     if kind in _PICTURES:
         raise InputError(

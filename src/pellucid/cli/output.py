@@ -43,7 +43,7 @@ def summary_text(summary: RunSummary, domain: Domain[Any, Any]) -> str:
     models: dict[str, ModelSummary | BaselineSummary] = dict(summary.models)
     if summary.baseline:
         models[summary.baseline.title] = summary.baseline
-    head = f"on {summary.data.parts['test']:,} test {domain.counted}"
+    head = f"on {summary.data.parts['test']:,} test {domain.samples}"
     lines = [aligned([head, *models], measure_rows(models, summary.measures)), *_trust_lines(summary, domain.points)]
     if summary.trade_off:
         lines += ["", trade_off_text(summary.trade_off)]
@@ -69,9 +69,9 @@ def _trust_lines(summary: RunSummary, points: str) -> list[str]:
     cells = zip(summary.outputs, trust.bound.get(name, ()), trust.coverage.get(name, ()), strict=False)
     calibrated = [(output, bound, share) for output, bound, share in cells if bound is not None and share is not None]
     if not calibrated:
-        from pellucid.trust import unknown  # heavy: it imports torch
+        from pellucid.trust import no_bound_reason  # heavy: it imports torch
 
-        return [f"trust: {unknown(trust.level, trust.calibrated)}"]
+        return [f"trust: {no_bound_reason(trust.level, trust.calibrated)}"]
     missing = len(summary.outputs) - len(calibrated)
     coverage = sum(share for _, _, share in calibrated) / len(calibrated)
     return [

@@ -10,16 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import Role, command_of, declared_by_domains, require_options, settings_from
+from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
+from pellucid.options import updated
 
 
 def predict_command() -> Callable[..., None]:
     """The command, with the options of all domains."""
-    return command_of(predict, declared_by_domains(_ROLE))
+    return with_options(predict, shared_options(_GROUPS))
 
 
-_ROLE: Role = lambda domain: (domain.Reading, domain.Predicting)  # noqa: E731 - as short as its type
+_GROUPS: OptionGroups = lambda domain: (domain.Reading, domain.Predicting)  # noqa: E731 - as short as its type
 
 
 def predict(
@@ -33,9 +34,9 @@ def predict(
     from pellucid import registry, runs
 
     domain, folder = registry.find_model(model, which)
-    require_options(domain, values, _ROLE)
-    reading = runs.reading_of(domain, model, values)
-    settings = settings_from(domain.Predicting, values)
+    check_options(domain, values, _GROUPS)
+    reading = runs.load_reading(domain, model, values)
+    settings = updated(domain.Predicting(), values)
     loaded = domain.load(folder)
     rows = list(domain.predict(loaded, data, reading, settings, progress=has_viewer(), warn=warn))
     if out is None:

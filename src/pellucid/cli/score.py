@@ -8,22 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, command_of, declared_by_domains, require_options, settings_from
+from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Quiet, Which, has_viewer, say, warn
-from pellucid.domains import Monitor
+from pellucid.domains import SupportsMonitoring
 from pellucid.errors import InputError, PellucidError
-from pellucid.options import NoOptions
+from pellucid.options import Options, updated
+from pellucid.registry import AnyDomain
 
 FORMATS = (".html", ".json", ".csv", ".svg", ".png")
 
 
 def score_command() -> Callable[..., None]:
-    """The command, with the options of all domains that follow something over time."""
-    return command_of(score, declared_by_domains(_settings))
+    """The command, with the options of all domains that support monitoring."""
+    return with_options(score, shared_options(_settings))
 
 
-def _settings(domain: AnyDomain) -> Sequence[type[NoOptions]]:
-    return (domain.Reading, domain.Assessing) if isinstance(domain, Monitor) else ()
+def _settings(domain: AnyDomain) -> Sequence[type[Options]]:
+    return (domain.Reading, domain.Assessing) if isinstance(domain, SupportsMonitoring) else ()
 
 
 def score(
@@ -48,21 +49,22 @@ def score(
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     from pellucid import registry, runs
 
-    domain, place = registry.find_model(run, which)
-    if not isinstance(domain, Monitor):
-        able = [name for name, other in registry.domains().items() if isinstance(other, Monitor)]
+    domain, saved_model = registry.find_model(run, which)
+    if not isinstance(domain, SupportsMonitoring):
+        capable = [name for name, other in registry.domains().items() if isinstance(other, SupportsMonitoring)]
         raise InputError(
-            f"RUN must be a model of {' or '.join(able)}",
+            f"RUN must be a model of {' or '.join(capable)}",
             got=f"{run}, a model of the domain {domain.name}",
-            cure=f"train one with pellucid train {able[0]}",
+            cure=f"train one with pellucid train {capable[0]}",
         )
-    require_options(domain, values, _settings)
-    settings = settings_from(domain.Assessing, values)
+    check_options(domain, values, _settings)
+    settings = updated(domain.Assessing(), values)
+    reading = runs.load_reading(domain, run, values)
     condition = domain.assess(
-        domain.load(place), folder, runs.reading_of(domain, run, values), settings, learned=_learned(run),
+        domain.load(saved_model), folder, reading, settings, trained_on=_training_data(run),
         progress=has_viewer(quiet), warn=warn,
     )  # fmt: skip
-    for path in out or []:  # first: whoever reads the output may have seen enough before its end
+    for path in out or []:  # before printing, which stops when the reader of a pipe does
         kind = path.suffix.lower()
         if kind in (".svg", ".png"):
             condition.plot().savefig(path, dpi=150)
@@ -77,8 +79,8 @@ def score(
         say("\n" + "\n".join(f"written: {path}" for path in out))
 
 
-def _learned(run: Path) -> str | None:
-    """The name of what a run learned from; None for a model without a run."""
+def _training_data(run: Path) -> str | None:
+    """Name of the data that a run was trained on; None for a model without a run."""
     from pellucid import summaries
 
     try:

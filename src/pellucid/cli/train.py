@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AnyDomain, Command, argument, command_of, declared, settings_from
+from pellucid.cli.options import Command, argument, domain_options, with_options
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
 from pellucid.errors import InputError, Parameter
-from pellucid.registry import domains
+from pellucid.options import updated
+from pellucid.registry import AnyDomain, domains
 from pellucid.summaries import RunSummary
 from pellucid.tables import number_of
 
@@ -34,8 +35,8 @@ def train_app() -> typer.Typer:
     """A command for each domain."""
     app = typer.Typer(help="Train a network with and without a game, and write a report.", no_args_is_help=True)
     for name, domain in domains().items():
-        options = [argument("data", Path, domain.source), *declared(domain.Reading), *declared(domain.Settings)]
-        app.command(name, cls=Command, help=domain.about)(command_of(train, options, domain=domain))
+        options = [argument("data", Path, domain.source), *domain_options([domain.Reading, domain.Settings])]
+        app.command(name, cls=Command, help=domain.about)(with_options(train, options, domain=domain))
     return app
 
 
@@ -53,33 +54,33 @@ def train(
         Path, typer.Option("--out", "-o", help="The folder of the run: models, summary.json, report.html.")
     ] = Path("pellucid-run"),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from an interrupted run, to the same result.")
+        bool, typer.Option("--resume", help="Resume an interrupted run; the result is the same.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train DEEP and GAME on data of a domain, measure both, and write a report."""
-    # Mistakes that need no data are said before anything is read, which may take long.
-    reading, settings = settings_from(domain.Reading, values), settings_from(domain.Settings, values)
-    strength = _weight(weight, domain.strength(settings))
+    # Mistakes in the options are reported before any data are read, which may take long.
+    reading, settings = updated(domain.Reading(), values), updated(domain.Settings(), values)
+    number = _parse_weight(weight, domain.strength_parameter(settings))
     from pellucid import runs
     from pellucid.domains import Source
 
-    runs.require_place(out, resume=resume)
+    runs.check_folder(out, resume=resume)
     data = values["data"]
     source = Source(domain.read(data, reading), data, reading)
     for sentence in domain.describe(source):
         say(sentence)
     with _stoppable(out):
         summary = runs.train(
-            domain, source, settings, out, title=data.name, weight=strength, tune_weight=weight == "auto",
+            domain, source, settings, out, title=data.name, weight=number, tune_weight=weight == "auto",
             tolerance=tolerance, level=level, resume=resume, progress=has_viewer(quiet), say=say,
         )  # fmt: skip
     say(f"\n{summary_text(summary, domain)}")
-    say(_where(summary, out, domain.example))
+    say(_next_steps(summary, out, domain.example))
 
 
-def _weight(typed: str | None, strength: str | None) -> float | None:
-    """The weight as a number; None for auto, and where none was typed."""
+def _parse_weight(typed: str | None, strength: str | None) -> float | None:
+    """The weight as a number; None for auto, and if none was typed."""
     if typed is not None and strength != "weight":
         cure = "leave it out" if strength is None else f"set {Parameter(strength)} instead"
         game = "no game" if strength is None else f"a game whose strength is {Parameter(strength)}"
@@ -96,7 +97,7 @@ def _weight(typed: str | None, strength: str | None) -> float | None:
 
 @contextmanager
 def _stoppable(out: Path) -> Iterator[None]:
-    """After Ctrl-C say how to go on; and leave no folder behind that is of no use."""
+    """After Ctrl-C tell how to resume, and remove folders that are still empty."""
     existed = out.exists()
     try:
         yield
@@ -104,7 +105,7 @@ def _stoppable(out: Path) -> Iterator[None]:
         words = [word for word in sys.argv[1:] if word != "--resume"]
         if _has_checkpoint(out):
             raise KeyboardInterrupt(
-                f"Stopped; what was learned so far is kept. Go on with: {shlex.join(['pellucid', *words, '--resume'])}"
+                f"Stopped; what was learned so far is kept. Resume with: {shlex.join(['pellucid', *words, '--resume'])}"
             ) from None
         raise KeyboardInterrupt(
             f"Stopped before anything was learned; start again with: {shlex.join(['pellucid', *words])}"
@@ -116,15 +117,15 @@ def _stoppable(out: Path) -> Iterator[None]:
 
 
 def _has_checkpoint(out: Path) -> bool:
-    """Whether there is a checkpoint to go on from; a model that was only begun is forgotten."""
+    """Whether there is a checkpoint to resume from; the folder of a model without one is removed."""
     for record in (out / "checkpoints").glob("*/identity.json"):
         if {file.suffix for file in record.parent.iterdir()} <= {".json", ".draft"}:
             shutil.rmtree(record.parent)
     return any((out / "checkpoints").glob("*/*.ckpt"))
 
 
-def _where(summary: RunSummary, out: Path, example: str) -> str:
-    """Where everything is, and what to do next."""
+def _next_steps(summary: RunSummary, out: Path, example: str) -> str:
+    """Where the report and the models are, and what to do next."""
     models = [str(out / name.lower()) for name in reversed(list(summary.models))]
     label = "models:" if len(models) > 1 else "model: "
     return (

@@ -7,8 +7,8 @@ from .files import nav17 as nav17
 from .files import read as read
 from .files import tox21 as tox21
 from .fingerprints import Fingerprints as Fingerprints
-from .fingerprints import Hits as Hits
 from .fingerprints import Morgan as Morgan
+from .fingerprints import SimilarityHits as SimilarityHits
 from .graphs import GraphBatch as GraphBatch
 from .graphs import Graphs as Graphs
 from .neighborhoods import MoleculeNeighborhoods as MoleculeNeighborhoods

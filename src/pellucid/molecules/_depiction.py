@@ -1,4 +1,4 @@
-"""Molecules in the plane, and the parts of them that fingerprints know: what every drawing begins with."""
+"""Molecules and substructures with coordinates in the plane, from which drawings are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pellucid.molecules.substructures import Substructure, environment
 _STUB, _SHORT_STUB = 0.55, 0.3
 
 
-def flat(smiles: str) -> Chem.Mol:
+def molecule_in_plane(smiles: str) -> Chem.Mol:
     """A molecule with coordinates in the plane."""
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -23,7 +23,7 @@ def flat(smiles: str) -> Chem.Mol:
     return molecule
 
 
-class Part(NamedTuple):
+class SubstructureDepiction(NamedTuple):
     """A substructure, ready to be drawn."""
 
     molecule: Chem.Mol
@@ -38,36 +38,37 @@ class Part(NamedTuple):
     """The names that drawings have for the ends of its attachments."""
 
 
-def part_of(substructure: Substructure) -> Part:
-    """The atoms and bonds of a substructure as they lie in the whole molecule, so that a part of a ring is seen to be
-    one. Bonds that leave it are single, for the fingerprint does not know their order.
+def depict(substructure: Substructure) -> SubstructureDepiction:
+    """The atoms and bonds of a substructure as they lie in the molecule, so that a part of a ring looks like one.
+
+    Bonds that leave it are single, for the fingerprint does not encode their order.
     """
-    molecule = flat(substructure.molecule)
+    molecule = molecule_in_plane(substructure.molecule)
     atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
     part, center, stubs = _cut_out(molecule, atoms, bonds, substructure.atom)
     if not substructure.radius:
         _name_carbon(part.GetAtomWithIdx(center))
-    return Part(part, len(atoms), len(bonds), center, frozenset(stubs))
+    return SubstructureDepiction(part, len(atoms), len(bonds), center, frozenset(stubs))
 
 
 def _cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int) -> tuple[Chem.Mol, int, set[str]]:
-    """The part to be drawn, its central atom, and the names by which SVG calls the ends of its attachments.
+    """The part to be drawn, its central atom, and the names of the ends of its attachments in SVG.
 
-    The first atoms and bonds are those asked for, in their order.
+    The first atoms and bonds are `atoms` and `bonds`, in their order.
     """
     part = Chem.RWMol()
-    where = molecule.GetConformer()
-    places, points = {}, []
+    conformer = molecule.GetConformer()
+    index, points = {}, []
     for old in atoms:
         atom = Chem.Atom(molecule.GetAtomWithIdx(old))
         atom.SetNumExplicitHs(molecule.GetAtomWithIdx(old).GetTotalNumHs())
         atom.SetNoImplicit(True)
         atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
-        places[old] = part.AddAtom(atom)
-        points.append(where.GetAtomPosition(old))
+        index[old] = part.AddAtom(atom)
+        points.append(conformer.GetAtomPosition(old))
     for b in bonds:
         bond = molecule.GetBondWithIdx(b)
-        part.AddBond(places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()], bond.GetBondType())
+        part.AddBond(index[bond.GetBeginAtomIdx()], index[bond.GetEndAtomIdx()], bond.GetBondType())
     stubs = set()
     for old in atoms:
         for bond in molecule.GetAtomWithIdx(old).GetBonds():
@@ -76,22 +77,22 @@ def _cut_out(molecule: Chem.Mol, atoms: list[int], bonds: list[int], center: int
             end = Chem.Atom(6)
             end.SetNoImplicit(True)
             new = part.AddAtom(end)
-            part.AddBond(places[old], new, Chem.BondType.SINGLE)
+            part.AddBond(index[old], new, Chem.BondType.SINGLE)
             other = bond.GetOtherAtomIdx(old)
-            start, stop = where.GetAtomPosition(old), where.GetAtomPosition(other)
-            points.append(start + (stop - start) * (_SHORT_STUB if other in places else _STUB))
+            start, stop = conformer.GetAtomPosition(old), conformer.GetAtomPosition(other)
+            points.append(start + (stop - start) * (_SHORT_STUB if other in index else _STUB))
             stubs.add(f"atom-{new}")
-    conformer = Chem.Conformer(part.GetNumAtoms())
+    part_conformer = Chem.Conformer(part.GetNumAtoms())
     for i, point in enumerate(points):
-        conformer.SetAtomPosition(i, point)
-    part.AddConformer(conformer)
+        part_conformer.SetAtomPosition(i, point)
+    part.AddConformer(part_conformer)
     part.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(part)
-    return part.GetMol(), places[center], stubs
+    return part.GetMol(), index[center], stubs
 
 
 def _name_carbon(atom: Chem.Atom) -> None:
-    """Write out a carbon that stands alone: a bare corner would not be seen."""
+    """Write out a carbon that stands alone: a bare corner would not be visible."""
     hydrogens = atom.GetTotalNumHs()
     if atom.GetAtomicNum() == 6 and not atom.GetFormalCharge() and not atom.GetIsotope():
         count = f"<sub>{hydrogens}</sub>" if hydrogens > 1 else ""

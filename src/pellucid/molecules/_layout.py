@@ -31,16 +31,16 @@ class Layout:
         self.nodes = list(self.root.walk())
         self.outputs = outputs
         self.names = [witness.output_names[k] for k in outputs]
-        places = [decimals(leaf.value[k] for leaf in self.leaves) for k in outputs]
+        digits = [decimals(leaf.value[k] for leaf in self.leaves) for k in outputs]
         # The values of each leaf as text, with as many decimals as tell the leaves apart.
         self.texts = {
-            leaf.index: [fixed(leaf.value[k], d) for k, d in zip(outputs, places, strict=True)] for leaf in self.leaves
+            leaf.index: [fixed(leaf.value[k], d) for k, d in zip(outputs, digits, strict=True)] for leaf in self.leaves
         }
         self.leaf = self._leaf_size()
         slot = max(self.leaf[0] + 0.1, (PICTURE[0] + 0.16) / 2, (PICTURE[0] + self.leaf[0] + 0.2) / 3)
         self.x: dict[int, float] = {}
         self.row: dict[int, int] = {}
-        self.width = slot * self._place(self.root, 0, 0, slot)
+        self.width = slot * self._set_positions(self.root, 0, 0, slot)
         heights = [0.0] * (self.root.depth + 1)
         for node in self.nodes:
             row = self.row[node.index]
@@ -48,19 +48,22 @@ class Layout:
         self.tops = list(accumulate((height + GAP for height in heights), initial=0.0))
         self.height = self.tops[-1] - GAP
 
-    def _place(self, node: TreeNode, row: int, leaves: int, slot: float) -> int:
-        """Place a node and all below it, with so many leaves at its left; gives the leaves up to its right."""
+    def _set_positions(self, node: TreeNode, row: int, leaves: int, slot: float) -> int:
+        """Place a node and all below it, with `leaves` leaves at its left; returns the number up to its right end."""
         self.row[node.index] = row
         if node.is_leaf:
             self.x[node.index] = (leaves + 0.5) * slot
             return leaves + 1
         for branch in node.branches:
-            leaves = self._place(branch, row + 1, leaves, slot)
+            leaves = self._set_positions(branch, row + 1, leaves, slot)
         self.x[node.index] = sum(self.x[branch.index] for branch in node.branches) / 2
         return leaves
 
     def _leaf_size(self) -> tuple[float, float]:
-        texts, height = [t for own in self.texts.values() for t in own], LINE * (len(self.outputs) + 1) + 0.12
+        texts, height = (
+            [text for leaf_texts in self.texts.values() for text in leaf_texts],
+            LINE * (len(self.outputs) + 1) + 0.12,
+        )
         if len(self.outputs) == 1:
             width = max(length(text, VALUE, bold=True) for text in texts)
         elif not self.outputs:
@@ -76,13 +79,13 @@ class Layout:
         return self.leaf if node.is_leaf else (PICTURE[0], PICTURE[1] + CAPTION)
 
     def top(self, node: TreeNode) -> float:
-        """How far the upper end of a node is below that of the root."""
+        """The distance of a node's upper end from that of the root."""
         return self.tops[self.row[node.index]]
 
     def free(self, height: float) -> float:
-        """How wide a picture so high may be in the upper left corner."""
-        high = [node for node in self.nodes if self.top(node) < height + GAP]
-        return min(self.x[node.index] - self.box(node)[0] / 2 for node in high)
+        """The width that is free in the upper left corner, down to a height."""
+        upper = [node for node in self.nodes if self.top(node) < height + GAP]
+        return min(self.x[node.index] - self.box(node)[0] / 2 for node in upper)
 
 
 def flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, str, str]]]:
@@ -101,7 +104,7 @@ def flow(items: list[tuple[str, str]], width: float) -> list[list[tuple[float, s
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:
-    """Of a line of text, in inches, with a little to spare: letters are wider where pixels are coarse."""
+    """The length of a line of text in inches, with a little to spare: letters are wider where pixels are coarse."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 # Molecules that one task of a worker handles.
 _CHUNK = 32
-# Fewer chunks than these are done before other processes have started.
-_FEW = 16
+# Fewer chunks are done before other processes have started.
+_MIN_PARALLEL = 16
 
 
 def in_chunks(
@@ -28,23 +28,23 @@ def in_chunks(
     Parameters
     ----------
     work : callable
-        What is done with a chunk; other processes must be able to import it.
+        The function of a chunk; other processes must be able to import it.
     items : sequence of object
-        What there is to do.
+        The items.
     *arguments : object
-        What `work` takes beside a chunk.
+        Further arguments of `work`.
     jobs : int, optional
-        Processes; by default one per core, and for few chunks only this one.
+        The number of processes; by default one per core, and for few chunks only this one.
     title : str
-        What the progress bar says.
+        The title of the progress bar.
     progress : bool
-        Whether to show one.
+        Show a progress bar.
     chunk : int, optional
-        Items in a chunk.
+        The number of items in a chunk.
     """
     size = chunk or _CHUNK
     chunks = [items[i : i + size] for i in range(0, len(items), size)]
-    few = len(chunks) < _FEW
+    few = len(chunks) < _MIN_PARALLEL
     yield from over_chunks(
         work,
         chunks,
@@ -81,7 +81,7 @@ def over_chunks(
         # Not the standard library's processes: those run a script anew that does not guard its main part.
         parallel = Parallel(jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
         try:
-            for count, result in parallel(delayed(_counted)(work, part, *arguments) for part in chunks):
+            for count, result in parallel(delayed(_with_count)(work, part, *arguments) for part in chunks):
                 yield result
                 bar.update(count)
         finally:
@@ -90,5 +90,5 @@ def over_chunks(
                 get_reusable_executor().shutdown(wait=True)
 
 
-def _counted(work: Callable[..., Result], part: Sequence[Any], *arguments: Any) -> tuple[int, Result]:
+def _with_count(work: Callable[..., Result], part: Sequence[Any], *arguments: Any) -> tuple[int, Result]:
     return len(part), work(part, *arguments)

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pellucid.errors import InputError
-from pellucid.molecules._depiction import flat, part_of
+from pellucid.molecules._depiction import depict, molecule_in_plane
 from pellucid.molecules._rdkit_drawing import Atom, Drawing, Letter, Point, Style, draw
 from pellucid.molecules.substructures import Substructure
 
@@ -27,21 +27,21 @@ _WIDTHS = {"O": 0.78, "F": 0.61, "I": 0.28, "l": 0.22, "i": 0.22, "r": 0.33, "e"
 _LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
-Place = tuple[int, int]
+GridPoint = tuple[int, int]
 _STYLE = Style(bond=_BOND, letter=_LETTER, as_text=True, clearance=0.06)
 
 
 class Pictures:
-    """Draws what it is asked for, once, and hands out references.
+    """Draws each molecule and substructure once, and returns references to the drawings.
 
-    Names are made of what is drawn, so that two collections in one document (cells of a notebook) agree.
+    Names are derived from what is drawn, so that two collections in one document (cells of a notebook) agree.
     """
 
     def __init__(self) -> None:
         self._symbols: dict[str, str] = {}
 
     def molecule(self, smiles: str, *, label: str | None = None) -> Markup:
-        """A whole molecule."""
+        """A molecule."""
         key = _key("m", smiles)
         if key not in self._symbols:
             self._symbols[key] = _draw_molecule(key, smiles)
@@ -76,19 +76,19 @@ def _use(key: str, kind: str, label: str) -> Markup:
 
 def _draw_molecule(key: str, smiles: str) -> str:
     try:
-        molecule = flat(smiles)
+        molecule = molecule_in_plane(smiles)
     except InputError:
         return f'<symbol class="pls" id="{key}" viewBox="0 0 260 170"><text x="60" y="90">no picture</text></symbol>'
     return _symbol(key, draw(molecule, _STYLE, whole=True), "molecule")
 
 
 def _draw_substructure(key: str, substructure: Substructure) -> str:
-    part = part_of(substructure)
+    part = depict(substructure)
     drawing = draw(part.molecule, _STYLE, whole=False)
-    places = [_whole((atom.x, atom.y)) for atom in drawing.atoms]
-    center = [places[part.center]] * 2
+    points = [_rounded((atom.x, atom.y)) for atom in drawing.atoms]
+    center = [points[part.center]] * 2
     bonds = [part.molecule.GetBondWithIdx(b) for b in range(part.bonds)]
-    lines = [[places[bond.GetBeginAtomIdx()], places[bond.GetEndAtomIdx()]] for bond in bonds] or [center]
+    lines = [[points[bond.GetBeginAtomIdx()], points[bond.GetEndAtomIdx()]] for bond in bonds] or [center]
     radius = substructure.radius % 4
     ground = _path(f"g g{radius}", lines) + _path(f"g c{radius}", [center])
     return _symbol(key, drawing, "substructure", ground, part.stubs)
@@ -96,11 +96,11 @@ def _draw_substructure(key: str, substructure: Substructure) -> str:
 
 def _symbol(key: str, drawing: Drawing, kind: str, ground: str = "", stubs: Set[str] = frozenset()) -> str:
     """A drawing in as few letters as possible: one path for all lines of a kind, one text for an atom."""
-    lines: dict[str, list[list[Place]]] = {}
+    lines: dict[str, list[list[GridPoint]]] = {}
     for outline in drawing.outlines:
         if outline.classes:  # those without round off the corners, which our lines do themselves
             look = "f" if outline.fill != "none" else "h" if stubs & outline.classes else "d" if outline.dashes else ""
-            lines.setdefault(look, []).append([_whole(point) for point in outline.points])
+            lines.setdefault(look, []).append([_rounded(point) for point in outline.points])
     letters: dict[int, list[Letter]] = {}
     for letter in drawing.letters:
         letters.setdefault(letter.atom, []).append(letter)
@@ -116,7 +116,7 @@ def _symbol(key: str, drawing: Drawing, kind: str, ground: str = "", stubs: Set[
 def _label(atom: Atom, letters: list[Letter]) -> str:
     """The letters of an atom as one text, or as two where RDKit puts hydrogens above or below.
 
-    The atom's own letters lie on its place; the others follow as the font has it, which is not RDKit's. Small letters
+    The atom's own letters lie on it; the others follow as wide as the font is, which is not RDKit's. Small letters
     are signs of the font.
     """
     rows: dict[float, list[tuple[float, str]]] = {letter.y: [] for letter in letters if not _is_small(letter)}
@@ -133,10 +133,10 @@ def _label(atom: Atom, letters: list[Letter]) -> str:
         items.sort()
         text = "".join(t for _, t in items)
         # RDKit centers the first letter on the atom, or the last one where the bonds are at its right.
-        left = abs(items[0][0] + 0.3 * _LETTER - atom.x) > abs(items[-1][0] + 0.2 * _LETTER - atom.x)
-        half = _WIDTHS.get(text[-1 if left else 0], 0.7) * _LETTER / 2
-        x, y = round(atom.x + (half if left else -half)), round(atom.y + 0.36 * _LETTER + row - middle)
-        names = " ".join([atom.symbol] * (atom.symbol in _COLORED) + ["e"] * left)
+        ends_at_atom = abs(items[0][0] + 0.3 * _LETTER - atom.x) > abs(items[-1][0] + 0.2 * _LETTER - atom.x)
+        half = _WIDTHS.get(text[-1 if ends_at_atom else 0], 0.7) * _LETTER / 2
+        x, y = round(atom.x + (half if ends_at_atom else -half)), round(atom.y + 0.36 * _LETTER + row - middle)
+        names = " ".join([atom.symbol] * (atom.symbol in _COLORED) + ["e"] * ends_at_atom)
         result += f'<text{_class(names)} x="{x}" y="{y}">{escape(text)}</text>'
     return result
 
@@ -150,31 +150,31 @@ def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
 
 
-def _whole(point: Point) -> Place:
+def _rounded(point: Point) -> GridPoint:
     return round(point[0]), round(point[1])
 
 
-def _path(look: str, lines: list[list[Place]]) -> str:
+def _path(look: str, lines: list[list[GridPoint]]) -> str:
     """Lines of one look as one element: areas and dashes as they are, others joined to long lines."""
     joined = lines if look in ("f", "d") else _join(lines)
     end = "z" if look == "f" else ""
     return f'<path{_class(look)} d="{"".join(_line(line) + end for line in joined)}"/>'
 
 
-def _join(lines: list[list[Place]]) -> list[list[Place]]:
+def _join(lines: list[list[GridPoint]]) -> list[list[GridPoint]]:
     """The same lines, each continued by the next one that begins or ends where it ends: that saves its first point."""
-    left, result = list(lines), []
-    while left:
-        line = left.pop(0)
-        while found := next((other for other in left if line[-1] in (other[0], other[-1])), None):
-            left.remove(found)
-            line = line + (found if found[0] == line[-1] else found[::-1])[1:]
+    remaining, result = list(lines), []
+    while remaining:
+        line = remaining.pop(0)
+        while following := next((other for other in remaining if line[-1] in (other[0], other[-1])), None):
+            remaining.remove(following)
+            line = line + (following if following[0] == line[-1] else following[::-1])[1:]
         result.append(line)
     return result
 
 
-def _line(points: list[Place]) -> str:
-    """M with the first point, then steps: fewer digits than places."""
+def _line(points: list[GridPoint]) -> str:
+    """M with the first point, then relative steps, which have fewer digits."""
     text, (x, y) = f"M{points[0][0]} {points[0][1]}", points[0]
     for i, (right, down) in enumerate(points[1:]):
         text += ("l" if not i else " " if right >= x else "") + f"{right - x}"

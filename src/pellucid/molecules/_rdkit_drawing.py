@@ -1,4 +1,4 @@
-"""RDKit's drawings as plain shapes, for whoever writes them: `_vector` for matplotlib, `_pictures` for pages."""
+"""RDKit's drawings as plain shapes, which `_vector` writes for matplotlib and `_pictures` for pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Style:
     colors: Mapping[int, Color] | None = None
     """Colors of elements, by their atomic numbers; by default all are black, and a bond is one line."""
     clearance: float = 0.0
-    """What is left free around letters, beyond what RDKit leaves, in its own units."""
+    """The extra space around letters, beyond RDKit's own, in its units."""
 
 
 class Step(NamedTuple):
@@ -95,17 +95,17 @@ class Drawing(NamedTuple):
 
 
 def draw(molecule: Chem.Mol, style: Style, *, whole: bool, highlights: Mapping[str, Any] | None = None) -> Drawing:
-    """Have a molecule drawn.
+    """Draw a molecule with RDKit.
 
     Parameters
     ----------
     molecule : Mol
         A molecule with coordinates in the plane.
     style : Style
-        How it is drawn.
+        The style of the drawing.
     whole : bool
-        Whether it is a whole molecule, with alternating double bonds in rings and hydrogens at stereocenters; a part of
-        one is drawn as it is.
+        Whether it is a complete molecule, with alternating double bonds in rings and hydrogens at stereocenters; a part
+        of one is drawn as it is.
     highlights : mapping of str to object, optional
         Atoms and bonds with colored grounds, as keywords of RDKit's `DrawMolecule`.
     """
@@ -114,8 +114,8 @@ def draw(molecule: Chem.Mol, style: Style, *, whole: bool, highlights: Mapping[s
     if whole:  # prepared here, not by the drawer, so that hydrogens that are added are among the atoms
         molecule = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=True)
     drawer.DrawMolecule(molecule, **(highlights or {}))
-    places = [drawer.GetDrawCoords(atom.GetIdx()) for atom in molecule.GetAtoms()]
-    atoms = [Atom(atom.GetSymbol(), p.x, p.y) for atom, p in zip(molecule.GetAtoms(), places, strict=True)]
+    positions = [drawer.GetDrawCoords(atom.GetIdx()) for atom in molecule.GetAtoms()]
+    atoms = [Atom(atom.GetSymbol(), p.x, p.y) for atom, p in zip(molecule.GetAtoms(), positions, strict=True)]
     drawer.FinishDrawing()
     return read(drawer.GetDrawingText(), atoms)
 
@@ -177,7 +177,9 @@ def read(svg: str, atoms: Sequence[Atom] = ()) -> Drawing:
 def _steps(kind: str, values: Mapping[str, str]) -> tuple[Step, ...]:
     """The outline of an element of SVG."""
     if kind == "path":
-        return tuple(step for found in re.findall(r"([A-Za-z])([^A-Za-z]*)", values["d"]) for step in _command(*found))
+        return tuple(
+            step for command in re.findall(r"([A-Za-z])([^A-Za-z]*)", values["d"]) for step in _command(*command)
+        )
     if kind == "ellipse":
         return _ellipse(*(float(values[name]) for name in ("cx", "cy", "rx", "ry")))
     if kind == "polygon":

@@ -20,7 +20,7 @@ def search_range(
     common, plus the fewer lost, bounds what the sets have in common. Few pairs need more than that. Writes the
     number of hits of each query into `sizes`; returns rows and similarities, one query after the other.
     """
-    found = np.empty(1024, dtype=np.int64)
+    rows = np.empty(1024, dtype=np.int64)
     similarity = np.empty(1024)
     hits = 0
     share = threshold / (1.0 + threshold) * (1.0 - 1e-12)
@@ -41,11 +41,11 @@ def search_range(
                 both += np.int64(ones(queries[i, word] & pool[j, word]))
             union = count + pool_counts[j] - both
             if both > threshold * union:
-                if hits == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
+                if hits == len(rows):
+                    rows = np.concatenate((rows, np.empty_like(rows)))
                     similarity = np.concatenate((similarity, np.empty_like(similarity)))
-                found[hits] = j
+                rows[hits] = j
                 similarity[hits] = both / union
                 hits += 1
         sizes[i] = hits - before
-    return found[:hits], similarity[:hits]
+    return rows[:hits], similarity[:hits]

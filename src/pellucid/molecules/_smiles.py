@@ -1,4 +1,4 @@
-"""SMILES as molecules: the whole text, or a sentence that says what is wrong with it."""
+"""SMILES as molecules: the complete text, or a sentence that says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def parse(text: str) -> tuple[Chem.Mol | None, str]:
     molecule = Chem.MolFromSmiles(text) if text else None
     if molecule is None:
         return None, "not a valid SMILES" if text else "no SMILES"
-    read, *rest = text.split(maxsplit=1)
+    first, *rest = text.split(maxsplit=1)
     if not rest:
         return molecule, ""
     if rest[0].startswith("|"):
         return None, f"a CXSMILES extension, {rest[0][:20]!r}, which is not understood; write it as plain SMILES"
     return None, (
-        f"white space inside, so that only {read[:40]!r} would be read; take it out, or put names into another column"
+        f"white space inside, so that only {first[:40]!r} would be read; take it out, or put names into another column"
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
-from pellucid.molecules._depiction import flat, part_of
+from pellucid.molecules._depiction import depict, molecule_in_plane
 from pellucid.molecules._rdkit_drawing import Drawing, Outline, Point, Style, draw
 from pellucid.molecules.substructures import Substructure
 
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
     face: str
     edge: str
     width: float
-    """Of the line, in the units of the path."""
+    """The width of the line, in the units of the path."""
 
 
 class Picture(NamedTuple):
@@ -50,19 +50,19 @@ class Picture(NamedTuple):
     bond: float = _BOND
     """The length of a bond."""
 
-    def place(self, axes: Axes, x: float, y: float, scale: float, points: float, label: str) -> None:
+    def draw(self, axes: Axes, x: float, y: float, scale: float, points: float, label: str) -> None:
         """Draw it around (x, y) on axes whose y points down too.
 
         Parameters
         ----------
         axes : Axes
-            Where it is drawn.
+            The axes to draw on.
         x, y : float
-            Its middle, in units of the axes.
+            The middle of the picture.
         scale : float
-            Units of the axes for a unit of the picture.
+            Units of the axes for one unit of the picture.
         points : float
-            Typographic points for a unit of the axes.
+            Typographic points for one unit of the axes.
         label : str
             The id of the group in SVG, and of the artist.
         """
@@ -86,22 +86,22 @@ class _Shapes(PathCollection):
     """Paths in the units of the axes."""
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:
-        """Where they are; matplotlib says nowhere, so that `bbox_inches="tight"` would cut them off."""
+        """Where they are; matplotlib returns an empty box, with which `bbox_inches="tight"` would cut them off."""
         return Bbox.union([path.get_extents(self.get_transform()) for path in self.get_paths()])
 
 
 def draw_molecule(smiles: str) -> Picture:
-    """A whole molecule."""
-    return _picture(draw(flat(smiles), _STYLE, whole=True))
+    """A molecule."""
+    return _picture(draw(molecule_in_plane(smiles), _STYLE, whole=True))
 
 
 def draw_substructure(substructure: Substructure, *, ground: str, center: str, hint: str) -> Picture:
     """The atoms and bonds of a substructure on a colored ground, and short bonds where it is attached.
 
-    The central atom has a ground of its own color. Aromatic bonds are dashed, for the fingerprint knows them as
-    aromatic only.
+    The central atom has a ground of its own color. Aromatic bonds are dashed, for the fingerprint encodes them
+    as aromatic only.
     """
-    part = part_of(substructure)
+    part = depict(substructure)
     light, dark = to_rgb(ground), to_rgb(center)
     highlights = {
         "highlightAtoms": list(range(part.atoms)),
@@ -113,7 +113,7 @@ def draw_substructure(substructure: Substructure, *, ground: str, center: str, h
 
 
 def _picture(drawing: Drawing, stubs: Set[str] = frozenset(), color: str = "") -> Picture:
-    """The shapes of a drawing; lines of stubs in a color of their own."""
+    """The shapes of a drawing, with lines of stubs in their own color."""
     shapes: list[Shape] = []
     for outline in drawing.outlines:
         path = _path(outline)
@@ -137,6 +137,6 @@ def _dashed(path: Path, on: float, off: float) -> list[Path]:
     begin, end = np.asarray(path.vertices)[[0, -1]]
     length = float(np.hypot(*(end - begin)))
     count = max(1, round((length + off) / (on + off)))
-    whole = count * (on + off) - off
-    starts = [k * (on + off) / whole for k in range(count)]
-    return [Path([begin + s * (end - begin), begin + (s + on / whole) * (end - begin)]) for s in starts]
+    total = count * (on + off) - off
+    starts = [k * (on + off) / total for k in range(count)]
+    return [Path([begin + s * (end - begin), begin + (s + on / total) * (end - begin)]) for s in starts]

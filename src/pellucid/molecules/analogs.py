@@ -13,17 +13,17 @@ from rdkit.Chem import rdMMPA
 from pellucid import _checks
 from pellucid.molecules._parallel import in_chunks
 
-# By default RDKit does not cut molecules with more than 20 such bonds at all.
-_MOST = 10_000
+# By default RDKit does not cut molecules with more than 20 bonds that could be cut.
+_MAX_CUT_BONDS = 10_000
 
 
 class Cut(NamedTuple):
     """A molecule in two parts, each with a mark [*:1] where the bond was."""
 
     rest: str
-    """What is kept."""
+    """The part that is kept."""
     group: str
-    """What is exchanged."""
+    """The part that is exchanged."""
     kind: str
     """The atom of the rest that the group hangs on: its element, whether aromatic, its number of neighbors."""
 
@@ -33,8 +33,8 @@ def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
 
     Cuts are RDKit's: acyclic single bonds between heavy atoms, functional groups left whole.
     """
-    found = set()
-    for _, halves in rdMMPA.FragmentMol(molecule, maxCuts=1, maxCutBonds=_MOST, resultsAsMols=False):
+    result = set()
+    for _, halves in rdMMPA.FragmentMol(molecule, maxCuts=1, maxCutBonds=_MAX_CUT_BONDS, resultsAsMols=False):
         parts = halves.split(".")
         if len(parts) != 2:
             continue
@@ -42,8 +42,8 @@ def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
             part, kept = Chem.MolFromSmiles(group), Chem.MolFromSmiles(rest)
             size, other = part.GetNumHeavyAtoms() - 1, kept.GetNumHeavyAtoms() - 1  # without the mark
             if size <= largest and size <= other:
-                found.add(Cut(rest, group, _kind(kept)))
-    return sorted(found)
+                result.add(Cut(rest, group, _kind(kept)))
+    return sorted(result)
 
 
 def _kind(rest: Chem.Mol) -> str:
@@ -60,11 +60,11 @@ class RGroups:
 
     by_kind: Mapping[str, tuple[str, ...]] = field(repr=False)
     largest: int
-    """Heavy atoms of the largest group."""
+    """The number of heavy atoms of the largest group."""
 
     @classmethod
     def from_lists(cls, by_kind: Mapping[str, Sequence[str]], largest: int) -> RGroups:
-        """Groups that were collected before, read back from JSON."""
+        """Groups as they are stored in JSON."""
         return cls(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=largest)
 
     @classmethod

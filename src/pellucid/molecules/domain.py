@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pellucid.domains import (
-    Demonstrable,
-    Demonstration,
+    Demo,
     Domain,
-    Explained,
-    Measured,
+    Evaluation,
+    ExplainedPoint,
+    ExplanationSet,
+    MessageCallback,
     Plan,
-    Shown,
     Source,
-    Speak,
+    SupportsDemo,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
@@ -32,32 +32,32 @@ if TYPE_CHECKING:
 
 _SUITS = "what suits the data"
 _TABLES = (".csv", ".tsv", ".txt", ".smi")
-# Molecules of which each part of a split gets one.
+# The fewest molecules of which each part of a split gets at least one.
 _FEWEST = 10
-# Test molecules whose explanations are made, to show the extremes of.
+# The most test molecules that are explained to find the extremes.
 _EXPLAINED = 300
 # A tree on fewer members has little to say.
 _MEMBERS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoleculeReading(NoOptions):
+class MoleculeReading(Options):
     """How a table of molecules is read."""
 
     targets: tuple[str, ...] | None = option(
         None, "A column of measured values; repeat for several, or separate by commas.", "--targets", "-t",
-        default="all columns of numbers", once=True,
+        default_text="all columns of numbers", training_only=True,
     )  # fmt: skip
-    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
-    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
+    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
+    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
     skip_bad_rows: bool = option(
-        False, "Reject rows that cannot be used, and list them in the report.", once=True, parameter="on_error"
+        False, "Reject rows that cannot be used, and list them in the report.", training_only=True, parameter="on_error"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoleculeSettings(TrainingOptions):
-    """What a training on molecules can be set to."""
+    """Settings of a training on molecules."""
 
     task: Literal["auto", "classification", "regression"] = option(
         "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
@@ -73,21 +73,24 @@ class MoleculeSettings(TrainingOptions):
         "auto", "Fill neighborhoods with analogs; auto: where too few molecules are similar."
     )
     pool: Path | None = option(None, "A table of unlabeled molecules to find neighbors in.")
-    depth: int | None = option(None, "Rounds of message passing.", default=_SUITS, minimum=1)
+    depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
     patience: int | None = option(
-        None, "Stop early after this many epochs without a better validation loss.", default="all epochs", minimum=1
+        None,
+        "Stop early after this many epochs without a better validation loss.",
+        default_text="all epochs",
+        minimum=1,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoleculePredicting(NoOptions):
-    """What stands beside the predictions of molecules."""
+class MoleculePredicting(Options):
+    """What is written beside the predictions of molecules."""
 
-    trust: bool = option(False, "Also what the tree says, and how far it can be trusted.")
-    level: float | None = option(None, "The confidence of the bounds of --trust.", default="0.9")
+    trust: bool = option(False, "Also write the tree's values, and how far they can be trusted.")
+    level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
 
 
-class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
+class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
     """Properties of molecules, explained by small trees of substructures."""
 
     name: ClassVar[str] = "molecules"
@@ -96,15 +99,15 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
     )
     source: ClassVar[str] = "A table with a column of SMILES."
     item: ClassVar[str] = "molecule"
-    counted: ClassVar[str] = "molecules"
+    samples: ClassVar[str] = "molecules"
     points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "property_model"
     example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
 
-    Reading: ClassVar[type[NoOptions]] = MoleculeReading
+    Reading: ClassVar[type[Options]] = MoleculeReading
     Settings: ClassVar[type[TrainingOptions]] = MoleculeSettings
-    Predicting: ClassVar[type[NoOptions]] = MoleculePredicting
+    Predicting: ClassVar[type[Options]] = MoleculePredicting
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -136,7 +139,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         return molecules
 
     def describe(self, source: Source[Molecules]) -> list[str]:
-        """What was read."""
+        """A line on what was read."""
         return [f"{source.path.name}: {source.data.summary()}" if source.path else source.data.summary()]
 
     def plan(
@@ -165,7 +168,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
             sizes={name: len(part) for name, part in parts._asdict().items()},
             outputs=table.targets,
             description=table.summary(),
-            digest=runs.digest(json.dumps([smiles, list(runs.plain(y))]).encode() for smiles, y in test),
+            digest=runs.digest(json.dumps([smiles, list(runs.finite_or_none(y))]).encode() for smiles, y in test),
             split=settings.split,
             loss=f"validation loss: {loss}",
             deviation="mean deviation on validation neighborhoods",
@@ -213,12 +216,12 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
 
         return measures("AUC" if task_of(test.y) == "classification" else "RMSE", test)
 
-    def measure(self, model: PropertyModel, test: Molecules, *, progress: bool = False) -> Measured:
+    def evaluate(self, model: PropertyModel, test: Molecules, *, progress: bool = False) -> Evaluation:
         """Scores of the network and of its trees."""
         from pellucid.molecules.measures import scores_of
 
         scores = model.evaluate(test, progress=progress)
-        return Measured(
+        return Evaluation(
             scores=scores_of(scores, model, test),
             tested=len(test),
             deviations=scores.variations[scores.sizes > 2],
@@ -231,19 +234,19 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         )
 
     def remarks(self, models: Mapping[str, PropertyModel], plan: Plan[Molecules, PropertyModel]) -> list[str]:
-        """Whether there are molecules that trees say nothing of."""
+        """A remark on molecules with too few neighbors for a tree."""
         model = next(iter(models.values()))
         test = plan.parts.test
-        lone = int((model.surroundings(test).hoods.sizes <= 2).sum())
-        if not lone:
+        isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
+        if not isolated:
             return []
         cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
-        count = f"{lone} of {len(test)} test molecules"
+        count = f"{isolated} of {len(test)} test molecules"
         return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False
-    ) -> Sequence[Shown]:
+    ) -> Sequence[ExplainedPoint]:
         """Explanations of test molecules whose neighborhoods say something."""
         from pellucid import runs
 
@@ -251,7 +254,9 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         explanations = model.explain_many(first, level=level, progress=progress)
         return [
             # Targets differ in their units: each deviation counts in those of its target.
-            Shown(label, explanation, float((explanation.deviation / model.task_.scale).sum()), runs.plain(y))
+            ExplainedPoint(
+                label, explanation, float((explanation.deviation / model.task_.scale).sum()), runs.finite_or_none(y)
+            )
             for label, explanation, y in zip(first.labels(), explanations, first.y, strict=True)
             if len(explanation.members) > 2
         ]
@@ -272,10 +277,10 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         settings: MoleculePredicting,
         *,
         progress: bool,
-        warn: Speak,
+        warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
-        """The table as it is, with predictions beside; a row that cannot be used says why."""
-        from pellucid.molecules.predicting import predicted_table
+        """The rows of the table, each followed by its predictions, or by why it has none."""
+        from pellucid.molecules.predicting import prediction_table
         from pellucid.trust import LEVEL, check_level
 
         if settings.level is not None and not settings.trust:
@@ -286,7 +291,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
                 parameter="level",
             )
         level = LEVEL if settings.level is None else check_level(settings.level)
-        return predicted_table(
+        return prediction_table(
             model, path, column=reading.smiles, trust=settings.trust, level=level, progress=progress, warn=warn
         )
 
@@ -295,27 +300,27 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         model: PropertyModel,
         what: str,
         reading: MoleculeReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         level: float,
         progress: bool,
-        warn: Speak,
-    ) -> Explained:
+        warn: MessageCallback,
+    ) -> ExplanationSet:
         """The trees of a molecule, or of all molecules of a table."""
         labels = molecules_in(what, reading, warn)
         if len(labels) == 1:
             explanations = [model.explain(text, level=level) for text in labels]
         else:
             explanations = model.explain_many(list(labels), level=level, progress=progress)
-        return Explained(dict(zip(labels.values(), explanations, strict=True)), {})
+        return ExplanationSet(dict(zip(labels.values(), explanations, strict=True)), {})
 
-    def demonstration(self, *, smoke: bool) -> Demonstration:
+    def demo(self, *, smoke: bool) -> Demo:
         """The sodium-channel blockers that come with RDKit."""
         from pellucid.molecules import nav17
 
         table = nav17()
         small = {"width": 16, "depth": 2, "epochs": 2} if smoke else {}
-        return Demonstration(
+        return Demo(
             title="Sodium-channel blockers (Nav1.7)",
             source=Source(table),
             settings=MoleculeSettings(task="regression", analogs="no", **small),  # type: ignore[arg-type]
@@ -341,8 +346,8 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], Demonstrable):
         return 0
 
 
-def molecules_in(what: str, reading: MoleculeReading, warn: Speak) -> dict[str, str]:
-    """The different molecules of a table, or the one that a SMILES is, and what each is called."""
+def molecules_in(what: str, reading: MoleculeReading, warn: MessageCallback) -> dict[str, str]:
+    """The different molecules of a table, or of a single SMILES, and the label of each."""
     from pellucid.molecules import files
 
     path = Path(what)
@@ -369,7 +374,7 @@ def _most_active(summary: RunSummary) -> str:
 
 
 def _require_values(table: Molecules, path: Path) -> None:
-    """Say what a run needs before it begins."""
+    """Refuse a table without enough measured molecules for a run."""
     if not table.targets:
         others = f" ({'; '.join(table.ignored)})" if table.ignored else ""
         raise InputError(

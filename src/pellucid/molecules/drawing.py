@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 _COLORS = (("#fbdc8f", "#eebf45"), ("#b6e3a8", "#7fc76b"), ("#b3d4f5", "#76b0ea"), ("#f6bdd4", "#e987b0"))
 _PATH, _EDGE, _HINT, _SMALL, _WARNING = "#14213d", "#a3a3a3", "#b8b8b8", "#5f5f5f", "#b3261e"
 _SHADES = "Purples"
-# Outputs that leaves show where there are more.
-_SHOWN = 3
-# Collisions are told with so many substructures.
+# The most outputs that leaves show by default.
+_MAX_OUTPUTS = 3
+# The most substructures that are named where a bit stands for several.
 _OTHERS = 3
 
 
@@ -68,21 +68,21 @@ def plot_tree(
     Parameters
     ----------
     witness : TreeWitness
-        Fitted on fingerprints: feature i is bit i.
+        A tree fitted on fingerprints: feature i is bit i.
     substructures : mapping of int to Substructure
-        Of every bit that the tree splits on; see `find_substructures`.
+        The substructure of every bit that the tree splits on; see `find_substructures`.
     path : sequence of int
-        Nodes to be marked, from the root to a leaf: `witness.path(fingerprint)`.
+        The nodes to mark, from the root to a leaf: `witness.path(fingerprint)`.
     title : str
         Text above the tree.
     molecule : str, optional
         SMILES of a molecule, drawn in the upper left corner.
     outputs : sequence of int, optional
-        The places of those that leaves show; by default the three that differ most between leaves. With none of them,
-        leaves show their members alone.
+        The indices of the outputs that leaves show; by default the three that differ most between leaves. With none of
+        them, leaves show only the number of their members.
     ax : Axes, optional
-        Draw here, as large as fits; set the size of the figure first. By default in a figure of its own, whose size
-        grows with the tree (`figure.get_size_inches()` tells how large axes should be).
+        The axes to fill; set the size of the figure first. By default the tree gets a figure of its own, whose size
+        grows with the tree (`figure.get_size_inches()` is how large axes should be).
     """
     from matplotlib.figure import Figure
 
@@ -90,12 +90,12 @@ def plot_tree(
 
     _require_bits(witness, substructures)
     _require_path(witness, path)
-    tree = Layout(witness, _choose(witness, outputs))
+    tree = Layout(witness, _choose_outputs(witness, outputs))
     # The tree moves to the right where the molecule would lie on it.
     room = MOLECULE[0] + MARGIN if molecule else 0.0
-    left = max(0.0, room - tree.free(MOLECULE[1]))
-    width = max(left + tree.width, room + MARGIN, LEAST)
-    left += (width - left - tree.width) / 2
+    indent = max(0.0, room - tree.free(MOLECULE[1]))
+    width = max(indent + tree.width, room + MARGIN, LEAST)
+    indent += (width - indent - tree.width) / 2
     titles = wrap(title, width, TITLE, bold=True) if title else []
     top = MARGIN + len(titles) * 0.24 + (0.08 if titles else 0)
     bottom = top + max(tree.height, MOLECULE[1] if molecule else 0) + 0.22
@@ -103,8 +103,8 @@ def plot_tree(
     columns = max(1, int(width / COLUMN))
     column = width / columns
     notes = [line for text in _collisions(tree, substructures) for line in wrap(text, column - MARGIN, NOTE)]
-    high = -(-len(notes) // columns)
-    size = width + 2 * MARGIN, bottom + 0.16 * (len(legend) + high) + MARGIN
+    rows = -(-len(notes) // columns)
+    size = width + 2 * MARGIN, bottom + 0.16 * (len(legend) + rows) + MARGIN
     if ax is None:
         ax = Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
     page = _Page(ax, size)
@@ -112,9 +112,9 @@ def plot_tree(
         page.write(MARGIN, MARGIN + 0.24 * k + 0.1, line, TITLE, weight="bold", ha="left")
     if molecule:
         page.picture(draw_molecule(molecule), MARGIN + MOLECULE[0] / 2, top + MOLECULE[1] / 2, MOLECULE, "molecule")
-    _draw_edges(page, tree, MARGIN + left, top, set(path))
+    _draw_edges(page, tree, MARGIN + indent, top, set(path))
     for node in tree.nodes:
-        x, y, marked = MARGIN + left + tree.x[node.index], top + tree.top(node), node.index in path
+        x, y, marked = MARGIN + indent + tree.x[node.index], top + tree.top(node), node.index in path
         if node.is_leaf:
             _draw_leaf(page, tree, node, x, y, marked)
         else:
@@ -126,7 +126,7 @@ def plot_tree(
                 MARGIN + x + (SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, NOTE, color=_SMALL, ha="left"
             )
     for k, line in enumerate(notes):
-        x, y = MARGIN + column * (k // high), bottom + 0.16 * (len(legend) + k % high) + 0.08
+        x, y = MARGIN + column * (k // rows), bottom + 0.16 * (len(legend) + k % rows) + 0.08
         page.write(x, y, line, NOTE, color=_WARNING, ha="left")
     return ax.figure.figure
 
@@ -165,20 +165,20 @@ def _require_path(witness: TreeWitness, path: Sequence[int]) -> None:
         )
 
 
-def _choose(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
+def _choose_outputs(witness: TreeWitness, outputs: Sequence[int] | None) -> list[int]:
     """The outputs that leaves show."""
     count = len(witness.output_names)
     if outputs is not None:
         chosen = [operator.index(k) for k in outputs]
         if not all(0 <= k < count for k in chosen):
-            raise InputError(f"`outputs` must be some of 0 to {count - 1}", got=f"{chosen}", parameter="outputs")
+            raise InputError(f"`outputs` must be from 0 to {count - 1}", got=f"{chosen}", parameter="outputs")
         return chosen
     spread = np.ptp([leaf.value for leaf in witness.root.leaves()], axis=0)
-    return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
+    return sorted(np.argsort(-spread, kind="stable")[:_MAX_OUTPUTS].tolist())
 
 
 class _Page:
-    """Axes in inches, or in as much less as fits."""
+    """Axes in inches, scaled down where they are too small."""
 
     def __init__(self, ax: Axes, size: tuple[float, float]) -> None:
         room = ax.get_window_extent()
@@ -191,7 +191,7 @@ class _Page:
         ax.set_axis_off()
 
     def write(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
-        """Text as it is: nothing in it is markup."""
+        """Write text, in which nothing is markup."""
         style = {"ha": "center", "va": "center", "color": "black", "zorder": 5, **style}
         self.ax.text(x, y, text, fontsize=size * self.scale, parse_math=False, usetex=False, **style)
 
@@ -217,7 +217,7 @@ class _Page:
     ) -> None:
         """A picture around (x, y), as large as there is room for, with bonds no longer than that."""
         scale = min(room[0] / picture.width, room[1] / picture.height, bond / picture.bond)
-        picture.place(self.ax, x, y, scale, 72 * self.scale, label)
+        picture.draw(self.ax, x, y, scale, 72 * self.scale, label)
 
 
 def _draw_edges(page: _Page, tree: Layout, left: float, top: float, path: set[int]) -> None:
@@ -271,8 +271,8 @@ def _shade(value: float, values: Sequence[float]) -> tuple[str, str]:
     from matplotlib.colors import to_hex
 
     low, high = min(values), max(values)
-    place = 0.05 + 0.65 * ((value - low) / (high - low) if high > low else 0.0)
-    return to_hex(colormaps[_SHADES](place)), "white" if place > 0.55 else "black"
+    shade = 0.05 + 0.65 * ((value - low) / (high - low) if high > low else 0.0)
+    return to_hex(colormaps[_SHADES](shade)), "white" if shade > 0.55 else "black"
 
 
 def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool) -> list[tuple[str, str]]:
@@ -289,11 +289,11 @@ def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool)
     if path:
         items.append(("path", "path of the molecule"))
     items.append(("", "n: members of the neighborhood"))
-    every = len(tree.root.value)
+    total = len(tree.root.value)
     if len(tree.outputs) == 1:
         items.append(("", f"leaves: {tree.names[0]}"))
-    elif 0 < len(tree.outputs) < every:
-        items.append(("", f"leaves: {len(tree.outputs)} of {every} outputs"))
+    elif 0 < len(tree.outputs) < total:
+        items.append(("", f"leaves: {len(tree.outputs)} of {total} outputs"))
     return items
 
 

@@ -21,14 +21,14 @@ from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
 from pellucid.numbers import decimals
-from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, stated
+from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, known_bounds
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Targets that texts and pictures show where there are more.
-_SHOWN = 3
+# The most targets that texts and pictures show by default.
+_MAX_TARGETS = 3
 
 
 class Member(NamedTuple):
@@ -46,7 +46,7 @@ class Member(NamedTuple):
     leaf: int
     """The node of the tree that it ends in."""
     measured: np.ndarray | None = None
-    """(K,) what is known of it, NaN where nothing is; None if it was not among the molecules that were given."""
+    """(K,) measured values, NaN where there is none; None if it is not among the labeled molecules."""
 
 
 class Change(NamedTuple):
@@ -67,7 +67,7 @@ class MoleculeExplanation(Explanation):
     smiles: str
     targets: tuple[str, ...]
     prediction: np.ndarray
-    """(K,) what the predictor says of the molecule."""
+    """(K,) the predictor's values of the molecule."""
     witness: TreeWitness = field(repr=False)
     """The tree, over the bits of the fingerprint."""
     path: tuple[int, ...]
@@ -92,22 +92,22 @@ class MoleculeExplanation(Explanation):
 
     @property
     def witnessed(self) -> np.ndarray:
-        """(K,) what the tree says of the molecule."""
+        """(K,) the tree's values of the molecule."""
         return np.asarray(self.witness.nodes["value"][self.path[-1]])
 
     @cached_property
     def decimals(self) -> list[int]:
-        """(K,) how many decimals tell the leaves apart in each target."""
+        """(K,) the number of decimals that tell the leaves apart in each target."""
         leaves = self.witness.root.leaves()
         return [decimals(leaf.value[k] for leaf in leaves) for k in range(len(self.targets))]
 
     def target(self, name: str | int | None) -> list[int]:
-        """The places of the target asked for; by default of those that differ most between the leaves."""
+        """The index of a target, as a list; by default those of the targets that differ most between the leaves."""
         if name is None:
             nodes = self.witness.nodes
             leaves = nodes["feature"] < 0
             spread = np.ptp(nodes["value"][leaves], axis=0)
-            return sorted(np.argsort(-spread, kind="stable")[:_SHOWN].tolist())
+            return sorted(np.argsort(-spread, kind="stable")[:_MAX_TARGETS].tolist())
         if isinstance(name, str) and name in self.targets:
             return [self.targets.index(name)]
         if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.targets):
@@ -134,7 +134,7 @@ class MoleculeExplanation(Explanation):
         return explanation_text.text(self, target)
 
     def trust(self, targets: Sequence[int] | None = None) -> str:
-        """In one sentence how far the tree can be trusted near the molecule, for the targets at these positions."""
+        """One sentence on how far the tree can be trusted near the molecule, for the targets at these indices."""
         return explanation_text.trust(self, targets)
 
     def table(self) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ class MoleculeExplanation(Explanation):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> MoleculeExplanation:
-        """The explanation that `to_dict` was called on, also after a way through JSON."""
+        """The explanation that `to_dict` was called on, also by way of JSON."""
         targets, rows = tuple(content["targets"]), content["members"]
         nodes = {name: np.array(values) for name, values in content["tree"].items()}
         structures = [Substructure(**{**item, "others": tuple(item["others"])}) for item in content["substructures"]]
@@ -231,9 +231,9 @@ class MoleculeExplanation(Explanation):
         Parameters
         ----------
         path : str or Path
-            Of the HTML file.
+            The HTML file.
         title : str, optional
-            What was explained, for instance the name of a file; by default the molecule.
+            The title of the page, for instance the name of a file; by default the molecule.
         """
         from pellucid.molecules.explanation_page import write_one
 
@@ -269,19 +269,19 @@ def _measurements(values: Sequence[float | None]) -> np.ndarray | None:
 
 
 def bit_names(size: int) -> list[str]:
-    """What the features of the trees are called."""
+    """Names of the features of the trees."""
     return [f"bit {i}" for i in range(size)]
 
 
 def explain(
     witnesses: TreeWitnesses,
-    around: MoleculeNeighborhoods,
+    neighborhoods: MoleculeNeighborhoods,
     task: Task,
     morgan: Morgan,
     calibration: Calibration | None = None,
     *,
     level: float = LEVEL,
-    which: int = 0,
+    index: int = 0,
     measured: Mapping[str, np.ndarray] | None = None,
 ) -> MoleculeExplanation:
     """The explanation of one of the molecules whose neighborhoods these are.
@@ -289,47 +289,46 @@ def explain(
     Parameters
     ----------
     witnesses : TreeWitnesses
-        The trees of the neighborhoods.
-    around : MoleculeNeighborhoods
-        The neighborhoods.
+        The trees, fitted on the neighborhoods.
+    neighborhoods : MoleculeNeighborhoods
+        The neighborhoods of the molecules.
     task : Task
-        How outputs become values.
+        How the witnesses' values become those of the data.
     morgan : Morgan
         The fingerprints that the trees read.
     calibration : Calibration, optional
-        Where bounds come from, if they are known.
+        The calibration that bounds are computed from; without one there are none.
     level : float
         The confidence of the bound.
-    which : int
-        Of the molecules.
+    index : int
+        The index of the molecule.
     measured : mapping of str to ndarray, optional
-        (K,) values that are known, by SMILES.
+        (K,) measured values by SMILES.
     """
-    known = measured or {}
-    neighbors, hoods = around.neighbors(which), around.hoods
-    entries = slice(*hoods.offsets[which : which + 2].tolist())
-    where = hoods.members[entries]
-    f, g = witnesses.f[where], witnesses.at_members()[entries]
-    tree = witnesses[which]
+    measured = measured or {}
+    neighbors, hoods = neighborhoods.neighbors(index), neighborhoods.hoods
+    entries = slice(*hoods.offsets[index : index + 2].tolist())
+    f, g = witnesses.f[hoods.members[entries]], witnesses.at_members()[entries]
+    tree = witnesses[index]
     level, bound = check_level(level), None
     if calibration is not None and len(neighbors) >= FEWEST:
-        bound = stated(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
+        bound = known_bounds(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
     if not isinstance(tree, TreeWitness):
         raise InputError("Molecules are explained by trees", got=f"{type(tree).__name__}")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)
-    values, answers = task.natural(f), task.natural(g)
-    leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[which])
+    values, tree_values = task.natural(f), task.natural(g)
+    leaves = np.asarray(witnesses.trees.leaf[entries]) - int(witnesses.trees.node_offsets[index])
     return MoleculeExplanation(
         smiles=neighbors[0].smiles,
         targets=tuple(tree.output_names),
         prediction=values[0],
         witness=natural,
-        path=tuple(tree.path(witnesses.x[int(hoods.centers[which])])),
+        path=tuple(tree.path(witnesses.x[int(hoods.centers[index])])),
         members=tuple(
-            Member(*neighbor, values[j], answers[j], int(leaves[j]), known.get(neighbor.smiles))
+            Member(*neighbor, values[j], tree_values[j], int(leaves[j]), measured.get(neighbor.smiles))
             for j, neighbor in enumerate(neighbors)
         ),
-        deviation=np.abs(values - answers).mean(0),
+        deviation=np.abs(values - tree_values).mean(0),
         local_auc=_local_auc(f, g),
         substructures=find_substructures(
             [int(bit) for bit in tree.nodes["feature"] if bit >= 0], [n.smiles for n in neighbors], morgan
@@ -341,5 +340,5 @@ def explain(
 
 
 def _local_auc(f: Tensor, g: Tensor) -> np.ndarray:
-    """(K,) of one neighborhood alone."""
+    """(K,) generalized AUC of one neighborhood."""
     return np.asarray(local_generalized_auc(f, g, from_lists([range(len(f))], centers=[0]))[0].numpy())

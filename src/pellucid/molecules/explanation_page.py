@@ -13,18 +13,18 @@ from pellucid.numbers import listed
 from pellucid.report.numbers import fixed, number
 from pellucid.report.page import render, write_page
 from pellucid.report.sections import trust_sentence
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
 
-# Neighbors and changes that a page shows; pictures are most of its size.
+# The most neighbors and changes that a page shows; pictures are most of its size.
 _NEIGHBORS, _CHANGES = 6, 4
-# Targets that a table shows; of more, those that differ most between the leaves.
+# The most targets that a table shows; of more, those that differ most between the leaves.
 _TARGETS = 12
-# Substructures that are named where a bit stands for several.
+# The most substructures that are named where a bit stands for several.
 _OTHERS = 3
 
 
@@ -34,18 +34,18 @@ def write_one(explanation: MoleculeExplanation, path: str | Path, *, title: str 
     Parameters
     ----------
     explanation : MoleculeExplanation
-        What is shown.
+        The explanation.
     path : str or Path
-        Of the HTML file.
+        The HTML file.
     title : str, optional
-        What was explained; by default the molecule.
+        The title of the page; by default the molecule.
     """
     pictures = Pictures()
     content = view(explanation, pictures)
     return write_page(
         path,
         "molecule.html",
-        # Without a title the SMILES is the heading, and need not be told once more.
+        # Without a title the SMILES is the heading, and is not repeated.
         kind="molecule" if title is None else "explanation",
         title=explanation.smiles if title is None else title,
         e=content,
@@ -64,27 +64,27 @@ def view(
     explanation: MoleculeExplanation, pictures: Pictures, measured: Sequence[float | None] | None = None
 ) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
-    own = explanation.members[0].measured
-    if measured is None and own is not None:  # the molecule is among those that were learned from
-        measured = [float(value) if np.isfinite(value) else None for value in own]
-    shown = explanation.target(None)
-    places = explanation.decimals
+    stored = explanation.members[0].measured
+    if measured is None and stored is not None:  # the molecule is among the labeled ones
+        measured = [float(value) if np.isfinite(value) else None for value in stored]
+    targets = explanation.target(None)
+    digits = explanation.decimals
     bound, root = explanation.bound, explanation.witness.root
 
-    def values(numbers: Any, which: Sequence[int] = shown) -> list[tuple[str, str]]:
-        return [(explanation.targets[k], fixed(float(numbers[k]), places[k])) for k in which]
+    def values(numbers: Any, indices: Sequence[int] = targets) -> list[tuple[str, str]]:
+        return [(explanation.targets[k], fixed(float(numbers[k]), digits[k])) for k in indices]
 
     def split(bit: int) -> dict[str, Any]:
         structure = explanation.substructures[bit]
         return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
 
-    def known(member: Member) -> str:
-        """What was measured, to follow its similarity."""
+    def measured_text(member: Member) -> str:
+        """The measured values of a member, to be written after its similarity."""
         if member.measured is None:
             return ""
-        found = values(member.measured, [k for k in shown if np.isfinite(member.measured[k])])
+        cells = values(member.measured, [k for k in targets if np.isfinite(member.measured[k])])
         single = len(explanation.targets) == 1
-        return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in found)
+        return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in cells)
 
     def change(c: Change) -> dict[str, Any]:
         return {
@@ -94,7 +94,7 @@ def view(
             "picture": pictures.molecule(c.member.smiles),
             "values": values(c.member.prediction),
             "member": c.member,
-            "measured": known(c.member),
+            "measured": measured_text(c.member),
         }
 
     return {
@@ -103,22 +103,22 @@ def view(
         "rows": [
             {
                 "name": name,
-                "predicted": fixed(float(explanation.prediction[k]), places[k]),
-                "tree": fixed(float(explanation.witnessed[k]), places[k]),
-                "measured": fixed(measured[k], places[k]) if measured and measured[k] is not None else None,
+                "predicted": fixed(float(explanation.prediction[k]), digits[k]),
+                "tree": fixed(float(explanation.witnessed[k]), digits[k]),
+                "measured": fixed(measured[k], digits[k]) if measured and measured[k] is not None else None,
                 "deviation": number(float(explanation.deviation[k]), 2),
                 "bound": None if bound is None else bound_text(float(bound[k])),
                 "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
             }
             for k, name in enumerate(explanation.targets)
-            if len(explanation.targets) <= _TARGETS or k in shown
+            if len(explanation.targets) <= _TARGETS or k in targets
         ],
         "targets": len(explanation.targets),
         "divergence": explanation.divergence,
-        "shown": [explanation.targets[k] for k in shown],
+        "shown": [explanation.targets[k] for k in targets],
         "single": len(explanation.targets) == 1,
         "measured": any(v is not None for v in measured or []),
-        "trust": _trust(explanation, shown),
+        "trust": _trust(explanation, targets),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
         # The template walks the nodes: pictures of the splits by feature, values of the leaves by node.
@@ -131,7 +131,7 @@ def view(
             {
                 "picture": pictures.molecule(m.smiles),
                 "member": m,
-                "measured": known(m),
+                "measured": measured_text(m),
                 "values": [
                     (name, text, tree)
                     for (name, text), (_, tree) in zip(values(m.prediction), values(m.witness), strict=True)
@@ -143,18 +143,18 @@ def view(
     }
 
 
-def _trust(explanation: MoleculeExplanation, shown: Sequence[int]) -> str:
-    """The sentence of the trust number, of the targets that are shown."""
+def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
+    """The sentence on trust, for the targets at these indices."""
     text: str | None = None
     rest: list[str] = []
     if explanation.bound is not None:
-        known = [k for k in shown if np.isfinite(explanation.bound[k])]
-        rest = [explanation.targets[k] for k in shown if k not in known]
-        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in known]
-        if known:
+        bounded = [k for k in targets if np.isfinite(explanation.bound[k])]
+        rest = [explanation.targets[k] for k in targets if k not in bounded]
+        bounds = [(explanation.targets[k], number(float(explanation.bound[k]), 2)) for k in bounded]
+        if bounded:
             text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
     few = len(explanation.members) < FEWEST
-    why = explanation.trust() if few else unknown(explanation.level, explanation.calibrated)
+    why = explanation.trust() if few else no_bound_reason(explanation.level, explanation.calibrated)
     return trust_sentence(
         text,
         explanation.level,

@@ -35,7 +35,7 @@ BOND_FEATURES = 1 + len(_BOND_TYPES) + 2 + len(_STEREO) + 1
 
 
 class AtomKind(NamedTuple):
-    """All that the features of an atom depend on."""
+    """Everything that the features of an atom depend on."""
 
     element: int
     degree: int
@@ -49,6 +49,7 @@ class AtomKind(NamedTuple):
 
     @classmethod
     def of(cls, atom: Atom) -> AtomKind:
+        """The kind of one of RDKit's atoms."""
         return cls(
             atom.GetAtomicNum(), atom.GetTotalDegree(), atom.GetFormalCharge(), int(atom.GetChiralTag()),
             atom.GetTotalNumHs(), int(atom.GetHybridization()), atom.GetIsAromatic(), atom.GetMass(),
@@ -56,14 +57,14 @@ class AtomKind(NamedTuple):
 
     def features(self) -> list[float]:
         """(ATOM_FEATURES,) six one-hot parts, then 1 if it is aromatic, and a hundredth of its mass."""
-        found: list[float] = []
+        parts: list[float] = []
         for value, part in zip(self[:6], _ATOM_PARTS, strict=True):
-            found += _one_hot(value, part)
-        return [*found, float(self.aromatic), 0.01 * self.mass]
+            parts += _one_hot(value, part)
+        return [*parts, float(self.aromatic), 0.01 * self.mass]
 
 
 class BondKind(NamedTuple):
-    """All that the features of a bond depend on."""
+    """Everything that the features of a bond depend on."""
 
     type: int
     conjugated: bool
@@ -72,6 +73,7 @@ class BondKind(NamedTuple):
 
     @classmethod
     def of(cls, bond: Bond) -> BondKind:
+        """The kind of one of RDKit's bonds."""
         return cls(int(bond.GetBondType()), bond.GetIsConjugated(), bond.IsInRing(), int(bond.GetStereo()))
 
     def features(self) -> list[float]:
@@ -81,11 +83,11 @@ class BondKind(NamedTuple):
 
 
 def _one_hot(value: Any, choices: Sequence[int]) -> list[float]:
-    """(len(choices) + 1,) 1 at the place of the value; at the last one if it is no choice.
+    """(len(choices) + 1,) 1 at the position of the value; at the last one if it is not among the choices.
 
     >>> _one_hot(-2, (-1, -2, 1)), _one_hot(7, (-1, -2, 1))
     ([0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0])
     """
-    found = [0.0] * (len(choices) + 1)
-    found[choices.index(value) if value in choices else -1] = 1.0
-    return found
+    bits = [0.0] * (len(choices) + 1)
+    bits[choices.index(value) if value in choices else -1] = 1.0
+    return bits

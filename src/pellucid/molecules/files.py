@@ -53,7 +53,7 @@ def read(
     targets : str or sequence of str, optional
         The columns of measured values; by default all others that hold numbers and blanks only, but no column that is
         named like a numbering (id, ..._id, index, number, ...), none of whole numbers that are all different, and none
-        that is always the same. The summary tells the targets, and the columns that are none with the reason.
+        that is constant. The summary names the targets, and the ignored columns with the reason.
     names : str, optional
         The column that says what the molecules are called; by default one called id, name or the like, if there is
         one.
@@ -77,16 +77,16 @@ def read(
             others[title].refuse_text(source)
     values = [others[title].values for title in chosen]
     flaws: dict[int, list[str]] = {}
-    for title, known in zip(chosen, values, strict=True):
-        for i, value in enumerate(known):
+    for title, column_values in zip(chosen, values, strict=True):
+        for i, value in enumerate(column_values):
             if value is None:
                 flaws.setdefault(i, []).append(f"{title!r} is {columns[title][i].strip()!r}, not a number")
             elif abs(value) > LARGEST:
-                wrong = f"{title!r} is {columns[title][i].strip()!r}, beyond {LARGEST:g}"
-                flaws.setdefault(i, []).append(wrong)
-    y = np.array([[np.nan if value is None else value for value in known] for known in values], dtype=np.float64)
+                flaw = f"{title!r} is {columns[title][i].strip()!r}, beyond {LARGEST:g}"
+                flaws.setdefault(i, []).append(flaw)
+    y = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=np.float64)
     y[np.abs(y) > LARGEST] = np.nan
-    told = {title: cells.flaw() for title, cells in others.items() if title not in chosen}
+    ignored = {title: cells.flaw() for title, cells in others.items() if title not in chosen}
     return collect(
         list(columns[column]),
         y.reshape(len(chosen), len(table.rows)).T,
@@ -95,7 +95,7 @@ def read(
         numbers=numbers,
         names=row_names(table, names),
         flaws=flaws,
-        ignored=tuple(f"{title} ({flaw})" if flaw else title for title, flaw in told.items()),
+        ignored=tuple(f"{title} ({flaw})" if flaw else title for title, flaw in ignored.items()),
     )
 
 
@@ -105,27 +105,31 @@ class _Cells:
     def __init__(self, title: str, cells: Sequence[str], numbers: Sequence[int], comma: bool) -> None:
         self.title, self.cells, self.numbers = title, cells, numbers
         self.values = [value_of(cell, comma) for cell in cells]
-        self.known = [value for value in self.values if value is not None and not math.isnan(value)]
+        self.measured = [value for value in self.values if value is not None and not math.isnan(value)]
 
     def flaw(self) -> str:
-        """Why it holds no measured values, unless it is asked for."""
+        """Why it is not taken for a target by default; "" if it is."""
         for cell, number, value in zip(self.cells, self.numbers, self.values, strict=True):
             if value is None:
                 return f"{cell.strip()[:20]!r} in row {number}"
-        if not self.known:
+        if not self.measured:
             return "blank"
         if plain(self.title) in ID_NAMES or plain(self.title).endswith("_id"):
             return "a name or number of the rows"
-        if len(self.known) >= _SEVERAL and len(set(self.known)) == 1:
-            return f"always {self.known[0]:g}"
-        if len(self.known) >= _SEVERAL and len(set(self.known)) == len(self.known) and _whole(self.known):
+        if len(self.measured) >= _MIN_VALUES and len(set(self.measured)) == 1:
+            return f"always {self.measured[0]:g}"
+        if (
+            len(self.measured) >= _MIN_VALUES
+            and len(set(self.measured)) == len(self.measured)
+            and _are_integers(self.measured)
+        ):
             return f"whole numbers, all different; name it with {Parameter('targets'):=} if it is measured"
         return ""
 
     def refuse_text(self, source: str) -> None:
-        """A target of which next to nothing is a number was not meant."""
+        """Refuse a target that hardly holds any number."""
         texts = [i for i, value in enumerate(self.values) if value is None]
-        if texts and len(self.known) < _NUMBERS * (len(self.known) + len(texts)):
+        if texts and len(self.measured) < _MIN_NUMBERS * (len(self.measured) + len(texts)):
             raise InputError(
                 "Every target must hold numbers",
                 got=(
@@ -136,13 +140,13 @@ class _Cells:
             )
 
 
-# Of fewer values nobody can say that they are all different, or always the same.
-_SEVERAL = 3
+# Fewer values do not show that they are all different, or always the same.
+_MIN_VALUES = 3
 # A column with a smaller share of numbers is one of text.
-_NUMBERS = 0.1
+_MIN_NUMBERS = 0.1
 
 
-def _whole(values: Sequence[float]) -> bool:
+def _are_integers(values: Sequence[float]) -> bool:
     return all(value == round(value) for value in values)
 
 
@@ -187,14 +191,14 @@ def nav17() -> Molecules:
     )
 
 
-def smiles_column(header: Sequence[str], given: str | None, source: str) -> str:
-    """Which column it is: the one given, or the one whose name says so."""
-    if given is not None:
-        require_column(given, header, source, f"{Parameter('smiles'):=}")
-        return given
-    place = smiles_place(header)
-    if place is not None:
-        return header[place]
+def smiles_column(header: Sequence[str], name: str | None, source: str) -> str:
+    """The column of SMILES: the one with this name, or by default the one whose name says so."""
+    if name is not None:
+        require_column(name, header, source, f"{Parameter('smiles'):=}")
+        return name
+    index = smiles_place(header)
+    if index is not None:
+        return header[index]
     if any(_is_data(cell) for cell in header):
         raise InputError(
             f"{source} must begin with a line of names",

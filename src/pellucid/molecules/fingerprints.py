@@ -30,7 +30,7 @@ class Morgan:
     radius : int
         Bonds from the central atom of a substructure to its rim.
     size : int
-        Bits, a multiple of 64.
+        The number of bits, a multiple of 64.
     """
 
     radius: int = 2
@@ -65,11 +65,11 @@ class Morgan:
         output = rdFingerprintGenerator.AdditionalOutput()
         output.AllocateBitInfoMap()
         generator.GetFingerprint(molecule, additionalOutput=output)
-        return {bit: sorted(places) for bit, places in sorted(output.GetBitInfoMap().items())}
+        return {bit: sorted(environments) for bit, environments in sorted(output.GetBitInfoMap().items())}
 
 
-class Hits(NamedTuple):
-    """Similar molecules of several queries, one after the other."""
+class SimilarityHits(NamedTuple):
+    """The fingerprints found similar to each of several queries, one query after the other."""
 
     offsets: np.ndarray
     """(queries + 1,) query i has the hits offsets[i] .. offsets[i + 1] - 1."""
@@ -102,13 +102,13 @@ class Fingerprints:
 
     @cached_property
     def folds(self) -> np.ndarray:
-        """(N, 4) the words laid over each other."""
+        """(N, 4) the words combined by `or` into four."""
         words = self.words
         if words.shape[1] % 4:
             words = np.pad(words, ((0, 0), (0, -words.shape[1] % 4)))
         return np.asarray(np.bitwise_or.reduce(words.reshape(len(words), -1, 4), axis=1))
 
-    def similar_to(self, queries: Fingerprints, *, threshold: float = 0.6) -> Hits:
+    def similar_to(self, queries: Fingerprints, *, threshold: float = 0.6) -> SimilarityHits:
         """All of these whose Tanimoto similarity |a and b| / |a or b| to a query is above the threshold, exactly.
 
         Only sets with more than threshold |a| and fewer than |a| / threshold bits are looked at, and most of these
@@ -120,7 +120,7 @@ class Fingerprints:
             raise InputError(
                 f"{Parameter('threshold')} must be between 0 and 1",
                 got=f"{threshold!r}",
-                cure="0.6 is the paper's",
+                cure="the paper uses 0.6",
                 parameter="threshold",
             )
         if self.words.shape[1] != queries.words.shape[1]:
@@ -141,10 +141,10 @@ class Fingerprints:
             )  # fmt: skip
 
         run_chunks(part, np.concatenate([[0], np.cumsum(last - first)]), torch.get_num_threads())
-        found, similarity = (np.concatenate(values) for values in zip(*(parts[b] for b in sorted(parts)), strict=True))
-        members = order[found]
+        rows, similarity = (np.concatenate(values) for values in zip(*(parts[b] for b in sorted(parts)), strict=True))
+        members = order[rows]
         best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
-        return Hits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
+        return SimilarityHits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
 
 
 def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:

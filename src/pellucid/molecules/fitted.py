@@ -1,4 +1,4 @@
-"""What fitting a property model gives, and how it is saved."""
+"""The result of fitting a property model, and how it is saved."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GROUPS: Form[RGroups] = Entries(_groups_to_dict, _groups_from_dict)
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FittedProperties(Fitted):
-    """What a fit of a `PropertyModel` gave; see its attributes."""
+    """The result of fitting a `PropertyModel`; see its attributes."""
 
     targets: tuple[str, ...] = stored(TEXTS)
     task: Task = stored(

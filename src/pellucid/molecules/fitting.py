@@ -1,4 +1,4 @@
-"""What one run of `PropertyModel.fit` looks at, step by step."""
+"""One run of `PropertyModel.fit`: its batches, and their losses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from pellucid.bank import Bank
 from pellucid.games import Game
 from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
-from pellucid.molecules._inputs import checked_network
+from pellucid.molecules._arguments import checked_network
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.network import outputs_of
-from pellucid.molecules.play import Fresh, featurized
+from pellucid.molecules.play import FreshPlay, featurize
 from pellucid.molecules.table import Molecules
 from pellucid.molecules.tasks import Task
 from pellucid.named_games import stepper_of
@@ -41,15 +41,15 @@ class PropertyFit(Fit[FittedProperties]):
     Parameters
     ----------
     model : PropertyModel
-        Whose settings are used.
+        The model whose settings are used.
     molecules : Molecules
-        All molecules that were given, those held out included: neighbors may come from them.
+        All labeled molecules, those held out included.
     learned, held_out : Molecules
-        What is learned from, and what is validated on, if anything.
+        The molecules to learn from, and those to validate on, if any.
     pool : tuple of str
-        Unlabeled molecules, where neighbors come from too.
+        Unlabeled molecules, among which neighbors are looked for too.
     groups : RGroups, optional
-        What is exchanged to make analogs; by default what is seen in the molecules learned from.
+        The groups that analogs are made with; by default those seen in the molecules to learn from.
     network : Module, optional
         A predictor of the user's.
     progress : bool
@@ -73,7 +73,7 @@ class PropertyFit(Fit[FittedProperties]):
         Task.of(model.task, molecules.y, molecules.targets)
         self.task = Task.of(model.task, learned.y, learned.targets, part=" after molecules were held out")
         if held_out is not None and model.task == "classification":
-            Task.binary(held_out.y, held_out.targets)
+            Task.require_binary(held_out.y, held_out.targets)
         self.groups = groups or model.similar.groups(learned.smiles, progress=progress)
         self.own_network = network is not None
         # As it is before training: what a resumed run must share.
@@ -84,46 +84,50 @@ class PropertyFit(Fit[FittedProperties]):
         self._prepare(progress)
 
     def _prepare(self, progress: bool) -> None:
-        """Points, neighborhoods and batches."""
+        """Set up points, neighborhoods and batches."""
         model, learned, morgan = self.model, self.learned, self.model.similar.fingerprints
         game, texts = model.new_game(len(learned)), learned.smiles
         if game is not None:
-            self.around = model.similar.around(
+            self.neighborhoods = model.similar.neighborhoods(
                 learned.smiles, learned.smiles, self.groups, pool=self.pool, progress=progress
             )
-            texts = self.around.points
-        self.points = featurized(texts, morgan, progress)
+            texts = self.neighborhoods.points
+        self.points = featurize(texts, morgan, progress)
         self.y = torch.full((len(texts), len(learned.targets)), torch.nan)
         self.y[: len(learned)] = self.task.inner(learned.y)
         self.play = None if game is None else self._new_play(game)
         self.companion, self.stepper = self.play, stepper_of(game, multiplier_rate=model.multiplier_rate)
-        arrange = self._overlap_order if isinstance(self.play, Fresh) else None
+        arrange = self._overlap_order if isinstance(self.play, FreshPlay) else None
         # Unlabeled points take their turn only where each is evaluated by itself.
         count = len(texts) if model.play == "banked" else len(learned)
         self.batches = Batches(self.take, count, size=model.batch_size, seed=model.seed, arrange=arrange)
         if self.held_out is not None:
-            self.held_out_points = featurized(self.held_out.smiles, morgan, progress)
+            self.held_out_points = featurize(self.held_out.smiles, morgan, progress)
             self.held_out_y = self.task.inner(self.held_out.y)
             self.validation = Batches(
                 lambda chosen, _: ValidationBatch(chosen), len(self.held_out), size=model.batch_size, seed=None
             )
 
-    def _new_play(self, game: Game) -> Fresh | Bank:
+    def _new_play(self, game: Game) -> FreshPlay | Bank:
         if self.model.play == "banked":
-            bank = Bank(game, self.points.fingerprints.dense(), self.around.hoods, refit_every=0)
+            bank = Bank(game, self.points.fingerprints.dense(), self.neighborhoods.hoods, refit_every=0)
             bank.update(self.task.values(outputs_of(self.network, self.points.graphs)))
             return bank
-        return Fresh(game, self.points, self.task.values)
+        return FreshPlay(game, self.points, self.task.values)
 
     def _overlap_order(self, generator: torch.Generator) -> Tensor:
-        return overlap_order(self.around.hoods, generator=generator)
+        return overlap_order(self.neighborhoods.hoods, generator=generator)
 
     def take(self, chosen: Tensor, generator: torch.Generator) -> Minibatch | Tensor:
         """A batch to learn from."""
-        if not isinstance(self.play, Fresh):
+        if not isinstance(self.play, FreshPlay):
             return chosen
         return sample_minibatch(
-            self.around.hoods, chosen, share=self.model.share, max_members=self.model.members, generator=generator
+            self.neighborhoods.hoods,
+            chosen,
+            share=self.model.share,
+            max_members=self.model.members,
+            generator=generator,
         )
 
     def loss(self, batch: Minibatch | Tensor | ValidationBatch) -> Mapping[str, Tensor]:
@@ -147,7 +151,7 @@ class PropertyFit(Fit[FittedProperties]):
         return {"loss": fit + penalty, "fit": fit, "penalty": penalty}
 
     def identity(self) -> Mapping[str, Any]:
-        """The data, and the user's network."""
+        """Digests of the data and of the user's network."""
         digest = hashlib.sha256()
         for part in (part for part in (self.learned, self.held_out) if part is not None):
             digest.update("\n".join(part.smiles).encode())
@@ -156,7 +160,7 @@ class PropertyFit(Fit[FittedProperties]):
         return {"data": digest.hexdigest(), "network": self.network_text}
 
     def result(self, history: History) -> FittedProperties:
-        """The trained network, and where neighbors come from."""
+        """The trained network, and the molecules among which neighbors are looked for."""
         return FittedProperties(
             network=self.network,
             history=history,

@@ -55,7 +55,7 @@ class Graphs:
     Parameters
     ----------
     smiles : iterable of str
-        Valid SMILES, as `prepare` gives them.
+        Valid SMILES, as `prepare` returns them.
     progress : bool
         Show a progress bar where there are many.
     """
@@ -80,24 +80,24 @@ class Graphs:
 
     def batch(self, index: Tensor | list[int]) -> GraphBatch:
         """These molecules as one graph."""
-        places = _checks.indices(index, "index")
-        _checks.in_range(places, len(self), "index", "molecules")
-        atoms, atom_owner, atom_starts = _gathered(self._atom_offsets, places)
-        bonds, bond_owner, _ = _gathered(self._bond_offsets, places)
+        indices = _checks.indices(index, "index")
+        _checks.in_range(indices, len(self), "index", "molecules")
+        atoms, atom_owner, atom_starts = _gather(self._atom_offsets, indices)
+        bonds, bond_owner, _ = _gather(self._bond_offsets, indices)
         ends = self._ends[bonds].long() + atom_starts[bond_owner][:, None]
-        forth = 2 * torch.arange(len(bonds))
+        forward = 2 * torch.arange(len(bonds))
         return GraphBatch(
             V=self._atom_features[self._atoms[atoms].long()],
             E=self._bond_features[self._bonds[bonds].long().repeat_interleave(2)],
             edge_index=torch.stack([ends, ends.flip(1)], dim=1).reshape(-1, 2).T,
-            rev_edge_index=torch.stack([forth + 1, forth], dim=1).flatten(),
+            rev_edge_index=torch.stack([forward + 1, forward], dim=1).flatten(),
             batch=atom_owner,
-            smiles=tuple(self.smiles[i] for i in places.tolist()),
+            smiles=tuple(self.smiles[i] for i in indices.tolist()),
         )
 
 
-class _Packed(NamedTuple):
-    """Some molecules, one after the other."""
+class _PackedGraphs(NamedTuple):
+    """The graphs of one chunk of molecules, one after the other."""
 
     atoms: np.ndarray
     """(atoms,) the number of each atom's kind."""
@@ -110,7 +110,7 @@ class _Packed(NamedTuple):
     bond_counts: list[int]
 
 
-def _pack(smiles: Sequence[str]) -> _Packed:
+def _pack(smiles: Sequence[str]) -> _PackedGraphs:
     atoms: list[int] = []
     bonds: list[int] = []
     ends: list[tuple[int, int]] = []
@@ -124,14 +124,14 @@ def _pack(smiles: Sequence[str]) -> _Packed:
         ends += [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
         atom_counts.append(molecule.GetNumAtoms())
         bond_counts.append(molecule.GetNumBonds())
-    return _Packed(
+    return _PackedGraphs(
         np.array(atoms, dtype=np.int16), list(atom_numbers), np.array(bonds, dtype=np.int16), list(bond_numbers),
         np.array(ends, dtype=np.int16).reshape(-1, 2), atom_counts, bond_counts,
     )  # fmt: skip
 
 
 class _Kinds:
-    """Collects the kinds of several packs, each of which has numbered its own."""
+    """Collects the kinds of several chunks, each of which has numbered its own."""
 
     def __init__(self) -> None:
         self.numbers: dict[AtomKind | BondKind, int] = {}
@@ -142,7 +142,7 @@ class _Kinds:
         self.parts.append(renumber[numbers] if len(numbers) else numbers)
 
     def packed(self, width: int) -> tuple[Tensor, Tensor]:
-        """The kind of each thing, and the features (kinds, width) of each kind."""
+        """The kind of each atom or bond, and the features (kinds, width) of each kind."""
         rows = np.array([kind.features() for kind in self.numbers], dtype=np.float32).reshape(-1, width)
         return torch.from_numpy(np.concatenate(self.parts)), torch.from_numpy(rows)
 
@@ -151,9 +151,9 @@ def _offsets(counts: list[list[int]]) -> Tensor:
     return torch.tensor([0, *chain.from_iterable(counts)]).cumsum(0)
 
 
-def _gathered(offsets: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The entries of the segments `places`, the place in the batch of each, and where each segment starts in it."""
-    counts = offsets[places + 1] - offsets[places]
+def _gather(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The entries of these segments, the position in the batch of each, and where each segment starts in it."""
+    counts = offsets[segments + 1] - offsets[segments]
     starts = counts.cumsum(0) - counts
-    owner = torch.repeat_interleave(torch.arange(len(places)), counts)
-    return torch.arange(len(owner)) - (starts - offsets[places])[owner], owner, starts
+    owner = torch.repeat_interleave(torch.arange(len(segments)), counts)
+    return torch.arange(len(owner)) - (starts - offsets[segments])[owner], owner, starts

@@ -1,4 +1,4 @@
-"""What a run on molecules compares: its measures, and the numbers of each model."""
+"""The measures that a run on molecules compares, and their values for each model."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.table import Molecules
-from pellucid.runs import mean_of
+from pellucid.runs import finite_mean
 from pellucid.summaries import HELD_OUT, Measure
 
-# Targets whose accuracy is told one by one.
-_TARGETS = 20
+# The most targets whose accuracy is a measure of its own.
+_MAX_TARGETS = 20
 
 
 def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> dict[str, Any]:
-    """What was measured, in plain numbers; nothing of trees where no neighborhood holds them to account."""
+    """The scores as plain numbers; those of trees are None where no neighborhood has more than 2 members."""
     numbers = scores.to_dict()
     if scores.measure == "RMSE":
-        misses = np.square(test.y - model.task_.shift)
+        squares = np.square(test.y - model.task_.shift)
         means = np.sqrt([np.mean(column[np.isfinite(column)]) if np.isfinite(column).any() else np.nan
-                         for column in misses.T])  # fmt: skip
-        numbers["relative_error"] = mean_of(scores.accuracy / np.where(means > 0, means, np.nan))
+                         for column in squares.T])  # fmt: skip
+        numbers["relative_error"] = finite_mean(scores.accuracy / np.where(means > 0, means, np.nan))
     each = zip(test.targets, numbers["each"]["accuracy"], strict=True)
     numbers |= {f"accuracy of {name}": value for name, value in each}
     if numbers["deviation"] is None:
@@ -32,10 +32,10 @@ def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> 
 
 
 def measures(name: str, test: Molecules | None = None) -> list[Measure]:
-    """What is compared, by the name of the accuracy: "AUC" or "RMSE"; with several targets for each of them, too."""
+    """The measures for "AUC" or "RMSE" as accuracy; of each target, too, where there are several."""
     better: Literal["lower", "higher"] = "higher" if name == "AUC" else "lower"
     against = f"{name} against the measured values"
-    targets = () if test is None or len(test.targets) == 1 else test.targets[:_TARGETS]
+    targets = () if test is None or len(test.targets) == 1 else test.targets[:_MAX_TARGETS]
     rows: list[Measure] = []
     if name == "RMSE":
         about = "RMSE divided by that of always predicting the mean, which is 1"

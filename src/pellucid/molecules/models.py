@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from pellucid.models import FittedT, Model
-from pellucid.molecules._inputs import whole_delta
+from pellucid.molecules._arguments import checked_delta
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.witnesses import effective_depth
 
 # The neighborhoods of fewer molecules are neither shared among processes nor cached.
-_FEW = 32
+_MIN_PARALLEL = 32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,11 +29,11 @@ class MoleculeModel(Model[FittedT], ABC):
     delta : int
         Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
     similar : SimilarityRule
-        Who is whose neighbor.
+        Which molecules are neighbors.
     share : float
-        How many neighborhoods play in a step, per molecule in its batch.
+        The number of neighborhoods that play in a step, per molecule in its batch.
     members : int
-        Members of a neighborhood that take part in a step, chosen at random.
+        The number of members of a neighborhood that take part in a step, chosen at random.
     """
 
     weight: float = 0.2
@@ -48,11 +48,11 @@ class MoleculeModel(Model[FittedT], ABC):
         self._require_whole(3, "members")
         self._require_number(0, "weight")
         self._require_number(1e-9, "share")
-        self._check(lambda delta, _: whole_delta(delta), "delta")
+        self._check(lambda delta, _: checked_delta(delta), "delta")
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """The untrained model whose `settings` gave these."""
+        """The untrained model with these `settings`."""
         return cls(**{**settings, "similar": SimilarityRule.from_dict(settings["similar"])})
 
     @property
@@ -61,23 +61,23 @@ class MoleculeModel(Model[FittedT], ABC):
         return self.similar.fingerprints
 
     def _depth_rule(self, delta: int | None) -> Callable[[int], int]:
-        """The depth of trees by the number of members, or that of trees of another size."""
-        return effective_depth(self.delta if delta is None else whole_delta(delta))
+        """The depth of trees by the number of members; `delta` overrides that of the model."""
+        return effective_depth(self.delta if delta is None else checked_delta(delta))
 
-    def _neighborhoods(
+    def _find_neighborhoods(
         self,
         smiles: Sequence[str],
-        learned: Sequence[str],
+        given: Sequence[str],
         groups: RGroups,
         *,
         pool: Sequence[str] = (),
         progress: bool = False,
     ) -> MoleculeNeighborhoods:
-        """The neighborhoods of different molecules among those learned from, those of a pool, and analogs."""
-        few = len(smiles) < _FEW
-        return self.similar.around(
+        """The neighborhoods of the different molecules: labeled molecules, those of a pool, and analogs."""
+        few = len(smiles) < _MIN_PARALLEL
+        return self.similar.neighborhoods(
             list(dict.fromkeys(smiles)),
-            learned,
+            given,
             groups,
             pool=pool,
             jobs=1 if few else None,

@@ -1,4 +1,4 @@
-"""Neighborhoods of molecules: similar ones among those given, from a pool, and analogs made for the purpose."""
+"""Neighborhoods of molecules: similar ones among labeled molecules and a pool, and analogs made for the purpose."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from pellucid.neighborhoods import Neighborhoods
 FORMAT = 2
 MORGAN = Morgan()
 ORIGINS = ("itself", "given", "pool", "analog")
-# Groups of fewer molecules are collected at once.
-_FEW = 200
+# The groups of fewer molecules are not cached.
+_MIN_CACHED = 200
 
 
 class Neighbor(NamedTuple):
@@ -47,18 +47,18 @@ class MoleculeNeighborhoods:
     """Canonical SMILES of the N points."""
     hoods: Neighborhoods
     similarity: np.ndarray = field(repr=False)
-    """(M,) of each member to its center."""
+    """(M,) Tanimoto similarity of each member to its center."""
     origins: np.ndarray = field(repr=False)
-    """(M,) places in `ORIGINS`."""
+    """(M,) indices in `ORIGINS`."""
 
     def __len__(self) -> int:
         return len(self.hoods)
 
     def __repr__(self) -> str:
         sizes = self.hoods.sizes.numpy()
-        some = sizes[sizes > 2]
-        text = f"{len(some) / len(sizes):.0%} with more than 2 members"
-        text += f", median of those {np.median(some):g}, largest {some.max()}" if len(some) else ""
+        large = sizes[sizes > 2]
+        text = f"{len(large) / len(sizes):.0%} with more than 2 members"
+        text += f", median of those {np.median(large):g}, largest {large.max()}" if len(large) else ""
         return f"MoleculeNeighborhoods({len(self)} molecules, {len(self.points)} points; {text})"
 
     def neighbors(self, i: int) -> list[Neighbor]:
@@ -79,16 +79,16 @@ class SimilarityRule:
     Parameters
     ----------
     fingerprints : Morgan
-        What similarity is measured with.
+        The fingerprints that similarity is computed from.
     threshold : float
-        Members are more similar to the center than this.
+        The Tanimoto similarity to the center that members exceed.
     most : int
-        Members that a neighborhood may have; the most similar ones are kept, real molecules before analogs.
+        The most members that a neighborhood may have; the most similar ones are kept, real molecules before analogs.
     analogs : bool
         Whether to make analogs by exchanging groups.
     largest_group, groups_per_kind : int
-        Groups of at most so many heavy atoms are exchanged, for the so many most frequent ones that hang on the same
-        kind of atom in the molecules given.
+        Groups of at most `largest_group` heavy atoms are exchanged for the `groups_per_kind` most frequent ones that
+        hang on the same kind of atom.
     """
 
     fingerprints: Morgan = MORGAN
@@ -111,22 +111,22 @@ class SimilarityRule:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> SimilarityRule:
-        """What `dataclasses.asdict` made of one."""
+        """The rule that `dataclasses.asdict` was called on."""
         rest = {name: value for name, value in content.items() if name != "fingerprints"}
         return cls(fingerprints=Morgan(**content["fingerprints"]), **rest)
 
     def groups(
         self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None, cache: Cache = "default"
     ) -> RGroups:
-        """What can be exchanged, as seen in these molecules; cached as neighborhoods are, see `around`."""
+        """The groups that can be exchanged, as seen in these molecules; cached as in `neighborhoods`."""
         if not self.analogs:
             return RGroups(by_kind={}, largest=self.largest_group)
 
         def make() -> Arrays:
-            found = RGroups.seen_in(
+            groups = RGroups.seen_in(
                 smiles, largest=self.largest_group, per_kind=self.groups_per_kind, progress=progress, jobs=jobs
             )
-            return {"groups": as_bytes([json.dumps(found.by_kind)])}
+            return {"groups": as_bytes([json.dumps(groups.by_kind)])}
 
         depends = {
             "format": FORMAT,
@@ -135,10 +135,10 @@ class SimilarityRule:
             "per_kind": self.groups_per_kind,
             "molecules": list(smiles),
         }
-        content = remembered(cache if len(smiles) >= _FEW else "none", "molecules/groups", depends, make)
+        content = remembered(cache if len(smiles) >= _MIN_CACHED else "none", "molecules/groups", depends, make)
         return RGroups.from_lists(json.loads(as_texts(content["groups"])[0]), self.largest_group)
 
-    def around(
+    def neighborhoods(
         self,
         centers: Sequence[str],
         given: Sequence[str],
@@ -156,18 +156,18 @@ class SimilarityRule:
         centers : sequence of str
             Canonical SMILES, each different.
         given : sequence of str
-            Labeled molecules among which members are found, canonical SMILES.
+            Labeled molecules among which members are looked for, as canonical SMILES.
         groups : RGroups
-            Where analogs come from.
+            The groups that analogs are made with.
         pool : sequence of str
-            Unlabeled molecules among which members are found, too.
+            Unlabeled molecules among which members are looked for too, as canonical SMILES.
         jobs : int, optional
-            Processes that make analogs; by default one per core.
+            The number of processes that make analogs; by default one per core.
         progress : bool
-            Whether to show a progress bar.
+            Show a progress bar.
         cache : Cache
-            A folder for finished neighborhoods, found again under a key of everything that they depend on; "default"
-            is in the user's cache, "none" keeps nothing.
+            A folder in which finished neighborhoods are stored under a key of everything that they depend on; "default"
+            is one in the user's cache, "none" stores nothing.
         """
         depends = {
             "format": FORMAT,
@@ -178,38 +178,42 @@ class SimilarityRule:
         }
 
         def make() -> Arrays:
-            return _pack(self._around(list(centers), list(given), list(pool), groups, jobs, progress))
+            return _pack(self._search(list(centers), list(given), list(pool), groups, jobs, progress))
 
         return _unpack(remembered(cache, "molecules/neighborhoods", depends, make), len(centers))
 
-    def _around(
+    def _search(
         self, centers: list[str], given: list[str], pool: list[str], groups: RGroups, jobs: int | None, progress: bool
     ) -> MoleculeNeighborhoods:
-        own = self.fingerprints(centers)
+        center_prints = self.fingerprints(centers)
         real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
         names = list(real)
-        hits = _known(self.fingerprints, tuple(names)).similar_to(own, threshold=self.threshold) if names else None
-        places = {text: i for i, text in enumerate(centers)}
+        hits = (
+            _fingerprints_of(self.fingerprints, tuple(names)).similar_to(center_prints, threshold=self.threshold)
+            if names
+            else None
+        )
+        index = {text: i for i, text in enumerate(centers)}
         points = list(centers)
         members: list[int] = []
         similarity: list[float] = []
         origins: list[int] = []
         offsets = [0]
-        for i, made in enumerate(self._analogs(centers, groups, jobs, progress)):
-            found: dict[str, tuple[float, str]] = {centers[i]: (1.0, "itself")}
+        for i, analogs in enumerate(self._analogs(centers, groups, jobs, progress)):
+            candidates: dict[str, tuple[float, str]] = {centers[i]: (1.0, "itself")}
             if hits is not None:
                 part = slice(hits.offsets[i], hits.offsets[i + 1])
                 for j, value in zip(hits.members[part], hits.similarity[part], strict=True):
-                    found.setdefault(names[j], (float(value), real[names[j]]))
-            for text, value in made:
-                found.setdefault(text, (value, "analog"))
+                    candidates.setdefault(names[j], (float(value), real[names[j]]))
+            for text, value in analogs:
+                candidates.setdefault(text, (value, "analog"))
             # Real molecules before analogs where there are too many; then the most similar first, as they come.
-            kept = list(found.items())[: self.most]
+            kept = list(candidates.items())[: self.most]
             for text, (value, origin) in [kept[0], *sorted(kept[1:], key=lambda item: -item[1][0])]:
-                if text not in places:
-                    places[text] = len(points)
+                if text not in index:
+                    index[text] = len(points)
                     points.append(text)
-                members.append(places[text])
+                members.append(index[text])
                 similarity.append(value)
                 origins.append(ORIGINS.index(origin))
             offsets.append(len(members))
@@ -224,20 +228,20 @@ class SimilarityRule:
         """For each center its analogs above the threshold, most similar first."""
         if not groups.by_kind:
             return [[] for _ in centers]
-        parts = in_chunks(_make, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
-        return [made for part in parts for made in part]
+        parts = in_chunks(_similar_analogs, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
+        return [analogs for part in parts for analogs in part]
 
 
 @lru_cache(maxsize=2)
-def _known(morgan: Morgan, smiles: tuple[str, ...]) -> Fingerprints:
-    """Made once for all molecules whose neighbors are looked for among the same ones."""
+def _fingerprints_of(morgan: Morgan, smiles: tuple[str, ...]) -> Fingerprints:
+    """Computed once for all centers whose neighbors are looked for among the same molecules."""
     return morgan.many(smiles)
 
 
 def neighbors(
     smiles: str, given: Sequence[str], *, similar: SimilarityRule | None = None, pool: Sequence[str] = ()
 ) -> list[Neighbor]:
-    """The neighborhood of one molecule among those given, a pool, and analogs of its own; most similar first.
+    """The neighborhood of one molecule: `given` molecules, those of a pool, and analogs; most similar first.
 
     Examples
     --------
@@ -249,33 +253,36 @@ def neighbors(
     CCCO      0.58  analog
     """
     (text,) = canonicals([smiles], "smiles")
-    similar = similar or SimilarityRule()
-    known = list(dict.fromkeys(canonicals(given, "given", least=0)))
-    more = list(dict.fromkeys(canonicals(pool, "pool", least=0)))
-    around = similar.around([text], known, similar.groups(known), pool=more, jobs=1, progress=False, cache="none")
-    return around.neighbors(0)
+    rule = similar or SimilarityRule()
+    labeled = list(dict.fromkeys(canonicals(given, "given", least=0)))
+    unlabeled = list(dict.fromkeys(canonicals(pool, "pool", least=0)))
+    neighborhoods = rule.neighborhoods(
+        [text], labeled, rule.groups(labeled), pool=unlabeled, jobs=1, progress=False, cache="none"
+    )
+    return neighborhoods.neighbors(0)
 
 
-def _make(centers: list[str], similar: SimilarityRule, groups: RGroups) -> list[list[tuple[str, float]]]:
+def _similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) -> list[list[tuple[str, float]]]:
+    """For each center its analogs above the threshold, most similar first."""
     result: list[list[tuple[str, float]]] = []
     for center in centers:
-        made = list(groups.exchanged(center))
-        if not made:
+        analogs = list(groups.exchanged(center))
+        if not analogs:
             result.append([])
             continue
-        hits = similar.fingerprints(made).similar_to(similar.fingerprints([center]), threshold=similar.threshold)
-        best = sorted((-float(s), made[j]) for j, s in zip(hits.members, hits.similarity, strict=True))
-        result.append([(text, -s) for s, text in best[: similar.most]])
+        hits = rule.fingerprints(analogs).similar_to(rule.fingerprints([center]), threshold=rule.threshold)
+        best = sorted((-float(s), analogs[j]) for j, s in zip(hits.members, hits.similarity, strict=True))
+        result.append([(text, -s) for s, text in best[: rule.most]])
     return result
 
 
-def _pack(around: MoleculeNeighborhoods) -> Arrays:
+def _pack(neighborhoods: MoleculeNeighborhoods) -> Arrays:
     return {
-        "points": as_bytes(list(around.points)),
-        "members": around.hoods.members.numpy(),
-        "offsets": around.hoods.offsets.numpy(),
-        "similarity": around.similarity,
-        "origins": around.origins,
+        "points": as_bytes(list(neighborhoods.points)),
+        "members": neighborhoods.hoods.members.numpy(),
+        "offsets": neighborhoods.hoods.offsets.numpy(),
+        "similarity": neighborhoods.similarity,
+        "origins": neighborhoods.origins,
     }
 
 

@@ -24,21 +24,21 @@ class BondMessages(nn.Module):
     Parameters
     ----------
     features : (int, int)
-        Of an atom and of a bond.
+        The numbers of features of an atom and of a bond.
     width : int
-        Of the messages.
+        The width of the messages.
     depth : int
         Rounds of message passing.
     dropout : float
-        In all hidden layers.
+        Dropout of all hidden layers.
     """
 
     def __init__(self, features: tuple[int, int], *, width: int, depth: int, dropout: float) -> None:
         super().__init__()
-        of_atom, of_bond = features
-        self.W_i = nn.Linear(of_atom + of_bond, width, bias=False)
+        atom_features, bond_features = features
+        self.W_i = nn.Linear(atom_features + bond_features, width, bias=False)
         self.W_h = nn.Linear(width, width, bias=False)
-        self.W_o = nn.Linear(of_atom + width, width)
+        self.W_o = nn.Linear(atom_features + width, width)
         self.dropout = nn.Dropout(dropout)
         self.depth = depth
 
@@ -69,15 +69,15 @@ class GraphNetwork(nn.Module):
     Parameters
     ----------
     outputs : int
-        How many numbers it gives for a molecule.
+        The number of outputs for a molecule.
     width : int
-        Of all hidden layers; the paper's is 1800.
+        The width of all hidden layers; the paper's is 1800.
     depth : int
         Rounds of message passing; the paper's is 6.
     dropout : float
-        In all hidden layers.
+        Dropout of all hidden layers.
     features : (int, int)
-        Of an atom and of a bond, if they are not those of `Graphs`.
+        The numbers of features of an atom and of a bond, if they are not those of `Graphs`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ def sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
 
 @torch.no_grad()
 def outputs_of(network: nn.Module, graphs: Graphs, *, size: int = 64) -> Tensor:
-    """(N, outputs) of all molecules, in pieces, without dropout."""
+    """(N, outputs) outputs of all molecules, computed in pieces and without dropout."""
     was_training = network.training
     network.eval()
     parts = [network(graphs.batch(part)).cpu() for part in torch.arange(len(graphs)).split(size)]

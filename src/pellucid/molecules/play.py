@@ -18,33 +18,34 @@ from pellucid.molecules.graphs import Graphs
 PIECE = 64
 
 
-class Points(NamedTuple):
-    """Molecules in the two forms that are needed: what predictors read, and what witnesses read."""
+class MoleculePoints(NamedTuple):
+    """Molecules in two forms: as predictors read them, and as witnesses read them."""
 
     graphs: Graphs
     fingerprints: Fingerprints
 
 
 @lru_cache(maxsize=8)
-def featurized(smiles: tuple[str, ...], morgan: Morgan, progress: bool) -> Points:
-    """Made once for all models that are trained or measured on the same points."""
-    return Points(Graphs(smiles, progress=progress), morgan.many(smiles, progress=progress))
+def featurize(smiles: tuple[str, ...], morgan: Morgan, progress: bool) -> MoleculePoints:
+    """Graphs and fingerprints, made once for all models that are trained or measured on the same points."""
+    return MoleculePoints(Graphs(smiles, progress=progress), morgan.many(smiles, progress=progress))
 
 
 @final
-class Fresh(nn.Module):
-    """Every member in the minibatch is evaluated in the step; where the game pays at centers alone, the other members
-    need no gradient.
+class FreshPlay(nn.Module):
+    """Play in which every member of the minibatch is evaluated in the step.
+
+    Where the game pays at centers alone, the other members need no gradient.
     """
 
-    def __init__(self, game: Game, points: Points, values: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, game: Game, points: MoleculePoints, values: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.game, self.points, self.values = game, points, values
 
     def penalty(self, network: nn.Module, outputs: Tensor, batch: Minibatch) -> Tensor:
-        """What the predictor pays, given its outputs at the batch's centers."""
+        """The penalty of the predictor, from its outputs at the batch's centers."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.game.pays_at == "members"):
-            more = [network(self.points.graphs.batch(part)) for part in batch.others.split(PIECE) if len(part)]
-        f = self.values(torch.cat([outputs, *more]))
+            others = [network(self.points.graphs.batch(part)) for part in batch.others.split(PIECE) if len(part)]
+        f = self.values(torch.cat([outputs, *others]))
         x = Fingerprints(self.points.fingerprints.words[batch.points.numpy()]).dense()
         return self.game(f, x, batch.hoods).penalty

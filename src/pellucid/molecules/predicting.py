@@ -8,40 +8,47 @@ from typing import Any
 
 from rdkit import rdBase
 
-from pellucid.domains import Speak
+from pellucid.domains import MessageCallback
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
 from pellucid.numbers import percent
 from pellucid.tables import read_table
-from pellucid.trust import FEWEST, unknown
+from pellucid.trust import FEWEST, no_bound_reason
 
 
-def predicted_table(
-    model: PropertyModel, path: Path, *, column: str | None, trust: bool, level: float, progress: bool, warn: Speak
+def prediction_table(
+    model: PropertyModel,
+    path: Path,
+    *,
+    column: str | None,
+    trust: bool,
+    level: float,
+    progress: bool,
+    warn: MessageCallback,
 ) -> Iterator[list[Any]]:
-    """The table as it is, with predictions beside; a row that cannot be used says why.
+    """The rows of a table, each followed by its predictions, or by why it has none.
 
     Parameters
     ----------
     model : PropertyModel
-        Predicts.
+        A trained model.
     path : Path
         A table with a column of SMILES.
     column : str, optional
         The column of SMILES; by default it is found by its name.
     trust : bool
-        Also what the tree of each molecule says, its deviation and its bound.
+        Also write the values of each molecule's tree, its deviation and its bound.
     level : float
         The confidence of the bounds.
     progress : bool
         Show progress bars.
     warn : callable
-        Takes sentences on rows without a prediction, a tree or a bound.
+        Called with sentences on rows without a prediction, a tree or a bound.
     """
     table = read_table(path)
-    with rdBase.BlockLogs():  # what is wrong with a row stands in the table
+    with rdBase.BlockLogs():  # what is wrong with a row is written into the table
         molecules = [canonical(text) for text in table.column(smiles_column(table.header, column, table.source))]
     valid = list(dict.fromkeys(smiles for smiles, reason in molecules if not reason))
     values = dict(zip(valid, model.predict(valid), strict=True)) if valid else {}
@@ -82,8 +89,8 @@ def _trust_cells(explanation: MoleculeExplanation) -> list[Any]:
     return [*tree, *bound, len(explanation.members), note]
 
 
-def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -> None:
-    """Say where there is no tree, or no bound."""
+def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: MessageCallback) -> None:
+    """Warn of molecules without a tree, or without a bound."""
     trees = [explanation for explanation in explanations if not _note(explanation)]
     if len(trees) < len(explanations):
         count = f"{len(explanations) - len(trees)} of {len(explanations)} molecules"
@@ -92,9 +99,9 @@ def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: Speak) -
     if unbounded:
         none = all(explanation.bound is None for explanation in trees)
         count = "no bounds" if none else f"bounds missing in {len(unbounded)} rows"
-        warn(f"There are {count}: {unknown(unbounded[0].level, unbounded[0].calibrated)}.")
+        warn(f"There are {count}: {no_bound_reason(unbounded[0].level, unbounded[0].calibrated)}.")
 
 
 def _short(values: Any) -> list[Any]:
-    """Numbers with six digits; empty where a value is not known."""
+    """Numbers with six digits; empty where a value is NaN."""
     return ["" if value != value else float(f"{value:.6g}") for value in values]

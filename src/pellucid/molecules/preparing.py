@@ -14,7 +14,7 @@ from pellucid.molecules.table import Molecules, Rejection, canonical
 from pellucid.numbers import counted
 from pellucid.tables import LARGEST, value_of
 
-# Rows that an error message lists.
+# The most rows that an error message lists.
 _LISTED = 5
 
 
@@ -35,7 +35,7 @@ def prepare(
     Parameters
     ----------
     smiles : iterable of str
-        One for each row.
+        SMILES, one for each row.
     y : array_like
         (rows,) or (rows, K) measured values, NaN or None where there is none; None for unlabeled molecules.
     targets : sequence of str, optional
@@ -76,6 +76,59 @@ def collect(
     ignored: tuple[str, ...] = (),
 ) -> Molecules:
     """`prepare` for rows that were read: with their numbers and names, and flaws of their cells, NaN in `values`."""
+    require_on_error(on_error)
+    rejected: list[Rejection] = []
+    groups: dict[str, list[int]] = {}
+    stripped: set[int] = set()
+    with rdBase.BlockLogs():
+        for i, text in enumerate(texts):
+            smiles, reason = canonical(text)
+            empty = values.shape[1] > 0 and bool(np.isnan(values[i]).all())
+            row_flaws = flaws.get(i, ())
+            if not reason and row_flaws and (empty or on_error == "raise"):
+                reason = row_flaws[0]
+            if not reason and empty:
+                reason = "no value for any target"
+            if reason:
+                rejected.append(Rejection(numbers[i], text, reason))
+                continue
+            groups.setdefault(smiles, []).append(i)
+            if len(Chem.GetMolFrags(Chem.MolFromSmiles(text.strip()))) > 1:
+                stripped.add(i)
+    kept: dict[str, list[int]] = {}
+    for smiles, rows in groups.items():
+        contradiction = _contradiction(values[rows], targets)
+        if contradiction:
+            others = ", ".join(str(numbers[i]) for i in rows)
+            rejected += [
+                Rejection(
+                    numbers[i], texts[i], f"{contradiction} contradicts itself in rows {others}, all of one molecule"
+                )
+                for i in rows
+            ]
+        else:
+            kept[smiles] = rows
+            blanks = [(i, flaw) for i in rows for flaw in flaws.get(i, ())]
+            rejected += [Rejection(numbers[i], texts[i], f"{flaw}: left blank") for i, flaw in blanks]
+    rejected.sort()
+    if rejected and (on_error == "raise" or not kept):
+        raise _rejection_error(rejected, len(texts), bool(kept))
+    return Molecules(
+        smiles=tuple(kept),
+        y=np.array([_merge(values[rows]) for rows in kept.values()]).reshape(len(kept), values.shape[1]),
+        targets=targets,
+        names=tuple(", ".join(dict.fromkeys(names[i] for i in rows if names[i])) for rows in kept.values())
+        if names
+        else (),
+        rows=tuple(tuple(numbers[i] for i in rows) for rows in kept.values()),
+        rejected=tuple(rejected),
+        stripped=sum(i in stripped for rows in kept.values() for i in rows),
+        ignored=ignored,
+    )
+
+
+def require_on_error(on_error: Any) -> None:
+    """Refuse anything but "raise" and "skip"."""
     if on_error not in ("raise", "skip"):
         raise InputError(
             f'{Parameter("on_error")} must be "raise" or "skip"',
@@ -83,63 +136,17 @@ def collect(
             cure="choose one of these",
             parameter="on_error",
         )
-    rejected: list[Rejection] = []
-    groups: dict[str, list[int]] = {}
-    stripped: set[int] = set()
-    with rdBase.BlockLogs():
-        for i, text in enumerate(texts):
-            found, reason = canonical(text)
-            empty = values.shape[1] > 0 and bool(np.isnan(values[i]).all())
-            own = flaws.get(i, ())
-            if not reason and own and (empty or on_error == "raise"):
-                reason = own[0]
-            if not reason and empty:
-                reason = "no value for any target"
-            if reason:
-                rejected.append(Rejection(numbers[i], text, reason))
-                continue
-            groups.setdefault(found, []).append(i)
-            if len(Chem.GetMolFrags(Chem.MolFromSmiles(text.strip()))) > 1:
-                stripped.add(i)
-    kept: dict[str, list[int]] = {}
-    for found, places in groups.items():
-        clash = _clash(values[places], targets)
-        if clash:
-            others = ", ".join(str(numbers[i]) for i in places)
-            rejected += [
-                Rejection(numbers[i], texts[i], f"{clash} contradicts itself in rows {others}, all of one molecule")
-                for i in places
-            ]
-        else:
-            kept[found] = places
-            blanks = [(i, flaw) for i in places for flaw in flaws.get(i, ())]
-            rejected += [Rejection(numbers[i], texts[i], f"{flaw}: left blank") for i, flaw in blanks]
-    rejected.sort()
-    if rejected and (on_error == "raise" or not kept):
-        raise _complaint(rejected, len(texts), bool(kept))
-    return Molecules(
-        smiles=tuple(kept),
-        y=np.array([_merged(values[places]) for places in kept.values()]).reshape(len(kept), values.shape[1]),
-        targets=targets,
-        names=tuple(", ".join(dict.fromkeys(names[i] for i in places if names[i])) for places in kept.values())
-        if names
-        else (),
-        rows=tuple(tuple(numbers[i] for i in places) for places in kept.values()),
-        rejected=tuple(rejected),
-        stripped=sum(i in stripped for places in kept.values() for i in places),
-        ignored=ignored,
-    )
 
 
 def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]:
-    """Names of the targets: those given, else those of a table's columns, else numbers."""
+    """Names of the targets: those passed, else those of a table's columns, else numbers."""
     if targets is None:
         columns = getattr(y, "columns", None)
-        own = getattr(y, "name", None)
+        name = getattr(y, "name", None)
         if columns is not None:
-            targets = [str(name) for name in columns]
-        elif isinstance(own, str):
-            targets = [own]
+            targets = [str(column) for column in columns]
+        elif isinstance(name, str):
+            targets = [name]
         else:
             targets = [f"target {k + 1}" for k in range(count)]
     names = (targets,) if isinstance(targets, str) else tuple(targets)
@@ -147,12 +154,12 @@ def _names(targets: Sequence[str] | None, y: Any, count: int) -> tuple[str, ...]
         raise InputError(
             f"There must be one name for each of the {counted(count, 'target')}",
             got=f"{', '.join(names)}",
-            cure="give as many as `y` has columns",
+            cure="pass as many as `y` has columns",
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
         raise InputError(
-            "Every target must have a name of its own", got=f"{twice[0]!r} twice", cure="rename one of them"
+            "Every target must have a name of its own", got=f"{repeated[0]!r} twice", cure="rename one of them"
         )
     return names
 
@@ -170,7 +177,7 @@ def _values(y: Any, rows: int) -> np.ndarray:
         raise InputError(
             f"`y` must have one row for each of the {rows} SMILES",
             got=f"the shape {np.shape(y)}",
-            cure="give (rows,) or (rows, targets)",
+            cure="pass (rows,) or (rows, targets)",
             parameter="y",
         )
     large = np.argwhere(np.abs(values) > LARGEST)
@@ -179,7 +186,7 @@ def _values(y: Any, rows: int) -> np.ndarray:
         raise InputError(
             f"`y` must be numbers of at most {LARGEST:g}, or blank",
             got=f"{values[row, column]:g} for molecule {row + 1}, target {column + 1}",
-            cure="mend it, or give all values in another unit",
+            cure="fix it, or pass all values in another unit",
             parameter="y",
         )
     if np.isinf(values).any():
@@ -187,7 +194,7 @@ def _values(y: Any, rows: int) -> np.ndarray:
         raise InputError(
             "`y` must be finite, or blank",
             got=f"{values[row, column]} for molecule {row + 1}, target {column + 1}",
-            cure="leave it blank, or give the limit of the assay",
+            cure="leave it blank, or pass the limit of the assay",
             parameter="y",
         )
     return values
@@ -204,29 +211,29 @@ def _read_texts(y: np.ndarray) -> Any:
     return np.array(cells, dtype=np.float64).reshape(y.shape)
 
 
-def _clash(values: np.ndarray, names: Sequence[str]) -> str:
+def _contradiction(values: np.ndarray, names: Sequence[str]) -> str:
     """The first target for which rows of one molecule disagree."""
     for k, name in enumerate(names):
-        known = values[~np.isnan(values[:, k]), k]
-        if len(known) and (known != known[0]).any():
+        measured = values[~np.isnan(values[:, k]), k]
+        if len(measured) and (measured != measured[0]).any():
             return repr(name)
     return ""
 
 
-def _merged(values: np.ndarray) -> np.ndarray:
-    """What any of the rows knows."""
+def _merge(values: np.ndarray) -> np.ndarray:
+    """One row with the values that any of the rows has."""
     result: np.ndarray = values[0].copy()
     for row in values[1:]:
         result = np.where(np.isnan(result), row, result)
     return result
 
 
-def _complaint(rejected: Sequence[Rejection], rows: int, some: bool) -> InputError:
-    listed = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:_LISTED])
+def _rejection_error(rejected: Sequence[Rejection], rows: int, can_skip: bool) -> InputError:
+    first = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:_LISTED])
     more = f"; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else ""
     return InputError(
         "Every row must hold a valid molecule with at least one value",
-        got=f"{len(rejected)} of {rows} that do not: {listed}{more}",
-        cure=f"correct them, or leave them out with {Parameter('on_error', 'skip')}" if some else "correct them",
-        parameter="on_error" if some else None,
+        got=f"{len(rejected)} of {rows} that do not: {first}{more}",
+        cure=f"correct them, or reject them with {Parameter('on_error', 'skip')}" if can_skip else "correct them",
+        parameter="on_error" if can_skip else None,
     )

@@ -14,16 +14,16 @@ _DENSE = 0.7
 
 
 def task_of(y: np.ndarray) -> Literal["classification", "regression"]:
-    """What is to be learned: labels, where there is nothing but 0 and 1, or measured values."""
+    """The task that suits measured values: classification where all of them are 0 or 1."""
     measured = y[~np.isnan(y)]
     return "classification" if np.isin(measured, (0.0, 1.0)).all() else "regression"
 
 
 def density(smiles: Sequence[str]) -> float:
     """The share of molecules with more than two members in their neighborhoods, analogs not counted."""
-    similar = SimilarityRule(analogs=False)
-    around = similar.around(smiles, smiles, similar.groups(smiles), progress=False)
-    return float((around.hoods.sizes > 2).double().mean())
+    rule = SimilarityRule(analogs=False)
+    neighborhoods = rule.neighborhoods(smiles, smiles, rule.groups(smiles), progress=False)
+    return float((neighborhoods.hoods.sizes > 2).double().mean())
 
 
 def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | None = None) -> dict[str, Any]:
@@ -32,9 +32,9 @@ def settings_for(smiles: Sequence[str], game: str | None, *, analogs: bool | Non
     Parameters
     ----------
     smiles : sequence of str
-        The molecules of the table.
+        The molecules of the table, as canonical SMILES.
     game : str, optional
-        The game that is played, if any.
+        The game that is to be played.
     analogs : bool, optional
         Whether neighborhoods hold analogs; by default they do where too few molecules have similar ones.
     """

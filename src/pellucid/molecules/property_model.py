@@ -15,7 +15,13 @@ from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.models import FittedAttribute
-from pellucid.molecules._inputs import Labeled, held_out_from, molecules_of, require_targets, sample_of
+from pellucid.molecules._arguments import (
+    LabeledMolecules,
+    calibration_sample,
+    hold_out_validation,
+    molecules_of,
+    require_targets,
+)
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.fitted import FittedProperties
@@ -23,7 +29,7 @@ from pellucid.molecules.fitting import PropertyFit
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.network import GraphNetwork, outputs_of
-from pellucid.molecules.play import Points, featurized
+from pellucid.molecules.play import MoleculePoints, featurize
 from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
@@ -40,7 +46,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
 
     The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
     it is witnessed by a tree g_M over Morgan fingerprints, fitted jointly to all targets on the neighborhood B(M):
-    similar molecules among those given and from a pool, and analogs. Training minimises
+    similar molecules among the labeled ones and from a pool, and analogs. Training minimises
 
         mean over measured values of L(f, y)  +  weight * mean over neighborhoods of D_M,
         D_M = mean over members M' of sum_k |f(M')_k - sg(g_M(M')_k)|
@@ -55,51 +61,51 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     task : {"classification", "regression"}
         "classification" for labels 0 and 1, "regression" for measured values. Blanks (NaN) are allowed.
     game : {"symmetric", "asymmetric", "uniform"}, optional
-        "symmetric", "asymmetric", "uniform" or None.
+        The game that the predictor plays; None trains it without one.
     weight : float
-        Of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses at the
-        expense of its accuracy.
+        Weight of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses
+        at the expense of its accuracy.
     margin : float
-        Of the uniform game, in probabilities or standard deviations summed over the targets.
+        Margin of the uniform game, in probabilities or standard deviations summed over the targets.
     multiplier_rate : float
-        Step of the uniform game's multipliers.
+        Step size of the uniform game's multipliers.
     criterion : {"absolute", "squared"}
         "absolute", the total variation, with medians in the leaves; or "squared", with means.
     delta : int
         Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits; a negative one makes them
         smaller.
     similar : SimilarityRule
-        Who is whose neighbor.
+        Which molecules are neighbors.
     play : {"fresh", "banked"}
         "fresh" evaluates the members of the neighborhoods that play in a step; "banked" (symmetric game only)
         evaluates every point once an epoch and pulls it towards the witnesses fitted to the latest predictions of all
-        points. Banked play is the cheap one where neighbors are mostly molecules that are given.
+        points. Banked play is the cheaper one where neighbors are mostly labeled molecules.
     share, members : float or int
-        Fresh play: the share of a batch's neighborhoods that play in a step, and how many of their members are
-        evaluated then, chosen at random. Explanations and scores always use whole neighborhoods.
+        Fresh play: the share of a batch's neighborhoods that play in a step, and the number of their members that are
+        evaluated then, chosen at random. Explanations and scores always use all members.
     refit : int
-        Banked play: witnesses are fitted anew every so many steps.
+        Banked play: the number of steps after which witnesses are fitted again.
     width, depth, dropout : int or float
-        Of the network, see `GraphNetwork`.
+        Settings of the network, see `GraphNetwork`.
     epochs, batch_size, learning_rate : int or float
-        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+        Training settings: Adam with a one-cycle rate that peaks at `learning_rate`.
     patience : int
-        Stop after so many epochs without a better loss on the validation data.
+        Stop after this many epochs without a better loss on the validation data.
     seed : int
-        Of initial weights, order of batches, choice of members and of validation data.
+        Seed of the initial weights, the order of batches, and the choice of members and of validation data.
 
     Attributes
     ----------
     targets_ : tuple of str
         Names of the targets.
     smiles_, y_ : tuple of str or ndarray
-        The molecules given, those held out included, and (N, K) what was measured.
+        The labeled molecules, those held out included, and their measured values (N, K).
     pool_ : tuple of str
-        Unlabeled ones. Both are where neighbors come from.
+        Unlabeled molecules. Neighbors are looked for among both.
     rejected_ : tuple of Rejection
-        Rows of what was given that were left out, with the reason.
+        Rejected rows, with the reason.
     groups_ : RGroups
-        What is exchanged to make analogs.
+        The groups that analogs are made with.
     task_ : Task
         How outputs become values.
     network_ : Module
@@ -107,7 +113,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     history_ : list of dict of str to float
         One record of losses per epoch.
     calibration_ : Calibration, optional
-        How far trees can be trusted, learned from molecules held out; see `calibrate`.
+        How far trees can be trusted, learned from held-out molecules; see `calibrate`.
 
     Examples
     --------
@@ -167,7 +173,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         y: Any = None,
         *,
         targets: Sequence[str] | None = None,
-        validation: float | Labeled = 0.1,
+        validation: float | LabeledMolecules = 0.1,
         pool: Sequence[str] = (),
         groups: RGroups | None = None,
         network: nn.Module | None = None,
@@ -182,26 +188,26 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         Parameters
         ----------
         smiles : iterable of str or Molecules
-            One for each row; or what `read` gave, and no y.
+            SMILES, one for each row; or a table from `read`, without `y`.
         y : array_like
-            (N,) or (N, K), NaN or None where nothing was measured.
+            (N,) or (N, K) measured values, NaN or None where there is none.
         targets : sequence of str, optional
             Names of the K targets.
-        validation : float or Labeled
+        validation : float or LabeledMolecules
             The share of the molecules to hold out, at random, for early stopping and for `calibrate`; or other
-            molecules, as (smiles, y) or what `read` gave; 0 trains all epochs on everything.
+            molecules, as (smiles, y) or a table from `read`; 0 trains all epochs on everything.
         pool : sequence of str
-            Unlabeled molecules among which neighbors are looked for, too.
+            Unlabeled molecules, among which neighbors are looked for too.
         groups : RGroups, optional
-            What is exchanged to make analogs, such as `RGroups.seen_in(other_molecules)`; by default the groups seen in
-            the molecules learned from, as `similar` says.
+            The groups that analogs are made with, such as `RGroups.seen_in(other_molecules)`; by default those seen in
+            the molecules to learn from, as `similar` says.
         network : Module, optional
             A predictor of your own: a module from a `GraphBatch` of B molecules, which also holds their SMILES, to (B,
             K) outputs: logits, or values in standard deviations. It is trained in place.
         on_error : {"raise", "skip"}
-            "raise" or "skip", for rows that cannot be used; see `prepare`.
+            Whether rows that cannot be used are refused or rejected; see `prepare`.
         folder : str or Path, optional
-            Where checkpoints go, about one a minute; None keeps none.
+            The folder of the checkpoints, about one a minute; None writes none.
         resume : bool
             Go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the same model
             as an uninterrupted one.
@@ -211,9 +217,9 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
         molecules = molecules_of(smiles, y, targets, on_error)
-        learned, held_out = held_out_from(molecules, validation, self.seed, on_error)
-        given = set(molecules.smiles)
-        unlabeled = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in given)
+        learned, held_out = hold_out_validation(molecules, validation, self.seed, on_error)
+        labeled = set(molecules.smiles)
+        unlabeled = tuple(t for t in dict.fromkeys(canonicals(pool, "pool", least=0)) if t not in labeled)
         fit = PropertyFit(
             self, molecules, learned, held_out, pool=unlabeled, groups=groups, network=network, progress=progress
         )
@@ -232,7 +238,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             return GraphNetwork(len(targets), width=self.width, depth=self.depth, dropout=self.dropout)
 
     def new_game(self, neighborhoods: int) -> Game | None:
-        """The game that is played with so many neighborhoods."""
+        """The game that is played in this number of neighborhoods."""
         return named_game(
             self.game,
             self.family(),
@@ -252,30 +258,32 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         """(N, K) probabilities, or values in the units of the data."""
         task = self.task_
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return task.natural(self._values(featurized(tuple(texts), self.morgan, False)))
+        return task.natural(self._values(featurize(tuple(texts), self.morgan, False)))
 
-    def surroundings(self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False) -> MoleculeNeighborhoods:
-        """The neighborhoods of molecules: those learned from, the pool's, and analogs."""
+    def neighborhoods(
+        self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False
+    ) -> MoleculeNeighborhoods:
+        """The neighborhoods of molecules: labeled molecules, those of the pool, and analogs."""
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return self._neighborhoods(texts, self.smiles_, self.groups_, pool=self.pool_, progress=progress)
+        return self._find_neighborhoods(texts, self.smiles_, self.groups_, pool=self.pool_, progress=progress)
 
     def witnesses(
-        self, around: MoleculeNeighborhoods, *, delta: int | None = None, progress: bool = False
+        self, neighborhoods: MoleculeNeighborhoods, *, delta: int | None = None, progress: bool = False
     ) -> TreeWitnesses:
         """The trees that follow the predictor in these neighborhoods, in probabilities or standard deviations.
 
         Parameters
         ----------
-        around : MoleculeNeighborhoods
-            The neighborhoods.
+        neighborhoods : MoleculeNeighborhoods
+            The neighborhoods, as `neighborhoods` returns them.
         delta : int, optional
-            Another size of trees than the one that was trained for.
+            Another size of trees than the one trained for.
         progress : bool
-            Whether to show a progress bar.
+            Show progress bars.
         """
-        points = featurized(around.points, self.morgan, progress)
+        points = featurize(neighborhoods.points, self.morgan, progress)
         f = self._values(points)
-        witnesses = self.family(delta).best_response(points.fingerprints.dense(), f, around.hoods)
+        witnesses = self.family(delta).best_response(points.fingerprints.dense(), f, neighborhoods.hoods)
         return witnesses.named(bit_names(self.morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
@@ -286,7 +294,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         smiles : str
             The molecule.
         delta : int, optional
-            Another size of tree than the one that was trained for; there is no bound for it.
+            Another size of tree than the one trained for; it has no bound.
         level : float
             The confidence of the bound.
         """
@@ -308,13 +316,13 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         progress: bool = False,
     ) -> list[MoleculeExplanation]:
         """The explanations of several molecules, of each different one once; see `explain`."""
-        around = self.surroundings(smiles, progress=progress)
-        trees = self.witnesses(around, delta=delta, progress=progress)
+        neighborhoods = self.neighborhoods(smiles, progress=progress)
+        trees = self.witnesses(neighborhoods, delta=delta, progress=progress)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         measured = dict(zip(self.smiles_, self.y_, strict=True))
         return [
-            explain(trees, around, self.task_, self.morgan, calibration, level=level, which=i, measured=measured)
-            for i in range(len(around))
+            explain(trees, neighborhoods, self.task_, self.morgan, calibration, level=level, index=i, measured=measured)
+            for i in range(len(neighborhoods))
         ]
 
     def calibrated(self, data: Iterable[str] | Molecules, *, progress: bool = False) -> FittedProperties:
@@ -322,10 +330,11 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         return replace(self.fitted_, calibration=Calibration.of(self.held_out(data, progress=progress)))
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
-        """What trees say of a member of each neighborhood that they were not fitted to; of many, of a thousand."""
-        around = self.surroundings(sample_of(smiles, seed), progress=progress)
-        points = featurized(around.points, self.morgan, progress)
-        return held_out(self._values(points), points.fingerprints.dense(), around.hoods, self.family(), seed=seed)
+        """Trees at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""
+        neighborhoods = self.neighborhoods(calibration_sample(smiles, seed), progress=progress)
+        points = featurize(neighborhoods.points, self.morgan, progress)
+        x, f = points.fingerprints.dense(), self._values(points)
+        return held_out(f, x, neighborhoods.hoods, self.family(), seed=seed)
 
     def evaluate(
         self, smiles: Iterable[str] | Molecules, y: Any = None, *, delta: int | None = None, progress: bool = False
@@ -335,18 +344,19 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         Parameters
         ----------
         smiles, y : iterable of str or Molecules or object
-            As in `fit`.
+            Molecules and their measured values, as in `fit`.
         delta : int, optional
-            Another size of trees than the one that was trained for.
+            Another size of trees than the one trained for.
         progress : bool
-            Whether to show a progress bar.
+            Show progress bars.
         """
         molecules = molecules_of(smiles, y, self.targets_, "raise")
         require_targets(molecules, self.targets_)
-        around = self.surroundings(molecules.smiles, progress=progress)
-        return score(self.witnesses(around, delta=delta, progress=progress), molecules.y, self.task_, self.targets_)
+        neighborhoods = self.neighborhoods(molecules.smiles, progress=progress)
+        witnesses = self.witnesses(neighborhoods, delta=delta, progress=progress)
+        return score(witnesses, molecules.y, self.task_, self.targets_)
 
-    def _values(self, points: Points) -> Tensor:
+    def _values(self, points: MoleculePoints) -> Tensor:
         return self.task_.values(outputs_of(self.network_, points.graphs))
 
     # -- on disk -------------------------------------------------------------------------------------------------
@@ -358,7 +368,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         Parameters
         ----------
         folder : str or Path
-            What `save` wrote.
+            The folder that `save` wrote.
         network : Module, optional
             If the model was trained with a predictor of your own, a module of the same kind; it gets the saved
             weights.

@@ -22,16 +22,16 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     Parameters
     ----------
     summary : RunSummary
-        What the run measured.
+        The summary of the run.
     path : str or Path
         The HTML file.
     """
     pictures = Pictures()
     examples = ranked(summary)
     explanations = [MoleculeExplanation.from_dict(example.explanation) for example in examples]
-    places = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.outputs))]
+    digits = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.outputs))]
     items = [
-        _item(example, explanation, i, places, pictures)
+        _item(example, explanation, i, digits, pictures)
         for i, (example, explanation) in enumerate(zip(examples, explanations, strict=True))
     ]
     return write_page(
@@ -54,7 +54,7 @@ def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: st
     Parameters
     ----------
     explanations : mapping of str to MoleculeExplanation
-        Explanations of one model, by what the molecules are called.
+        Explanations of one model, by the labels of the molecules.
     path : str or Path
         The HTML file.
     title : str
@@ -66,12 +66,12 @@ def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: st
 
 
 def _item(
-    example: Example, explanation: MoleculeExplanation, index: int, places: Sequence[int], pictures: Pictures
+    example: Example, explanation: MoleculeExplanation, index: int, digits: Sequence[int], pictures: Pictures
 ) -> dict[str, Any]:
     """A card of the gallery and what it opens."""
-    bare = not example.measured
+    unlabeled = not example.measured
     measured = example.measured or [None] * len(explanation.targets)
-    known = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
+    similarities = [m.similarity for m in explanation.members[1:] if m.origin in ("given", "pool")]
     bounds = explanation.bound
     return {
         "rank": example.rank,
@@ -80,10 +80,10 @@ def _item(
         "view": view(explanation, pictures, measured),
         # For every target the number to sort by and the text to show.
         "sort": {
-            "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), places, strict=True)],
-            "measured": [] if bare else [(v, fixed(v, p)) for v, p in zip(measured, places, strict=True)],
+            "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), digits, strict=True)],
+            "measured": [] if unlabeled else [(v, fixed(v, p)) for v, p in zip(measured, digits, strict=True)],
             "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
             "bound": [] if bounds is None else [(v if v == v else None, bound_text(v)) for v in bounds.tolist()],
-            "similarity": [(max(known, default=None), "")] * len(measured),
+            "similarity": [(max(similarities, default=None), "")] * len(measured),
         },
     }

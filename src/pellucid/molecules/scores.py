@@ -1,4 +1,4 @@
-"""How accurate and how transparent a property model is on molecules with known values."""
+"""How accurate and how transparent a property model is on molecules with measured values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class PropertyScores:
 
     targets: tuple[str, ...]
     measure: str
-    """What accuracy is: "AUC" for classification, "RMSE", in the units of the data, for regression."""
+    """The name of the accuracy: "AUC" for classification, "RMSE", in the units of the data, for regression."""
     loss: float
-    """The loss that is trained for: mean over what was measured of the cross-entropy, or of the squared error in
+    """The loss that is trained for: mean over measured values of the cross-entropy, or of the squared error in
     standard deviations."""
     accuracy: np.ndarray
-    """Of the predictor's values against the measured ones."""
+    """Accuracy of the predictor against the measured values."""
     witness_accuracy: np.ndarray
-    """Of each witness at its own center against the measured values."""
+    """Accuracy of each witness at its own center against the measured values."""
     local_auc: np.ndarray
     """AUC_B: generalized AUC of witness against predictor in each neighborhood of more than 2 members, averaged."""
     global_auc: np.ndarray
@@ -38,7 +38,7 @@ class PropertyScores:
     explained: float
     """Share of the predictor's variance inside the neighborhoods of more than 2 members that the trees account for."""
     sizes: np.ndarray = field(repr=False)
-    """(n,) members of each neighborhood."""
+    """(n,) the number of members of each neighborhood."""
 
     @property
     def variation(self) -> float:
@@ -112,16 +112,16 @@ def _explained(witnesses: Witnesses) -> float:
     f, large = witnesses.f[hoods.members].double(), hoods.sizes > 2
     means = hoods.sum_members(f) / hoods.sizes[:, None]
     total = hoods.sum_members((f - means[hoods.rows]).square())[large].sum()
-    left = hoods.sum_members((f - witnesses.at_members()).square())[large].sum()
-    return float(1 - left / total) if total > 0 else float("nan")
+    residual = hoods.sum_members((f - witnesses.at_members()).square())[large].sum()
+    return float(1 - residual / total) if total > 0 else float("nan")
 
 
 def auc(labels: np.ndarray, values: np.ndarray) -> float:
-    """The usual area under the ROC curve, ties counted half; NaN without both labels. NaN labels are left out."""
+    """The usual area under the ROC curve, ties counted half; NaN without both labels. NaN labels are ignored."""
     from scipy.stats import rankdata
 
-    known = ~np.isnan(labels)
-    positive, ranks = labels[known] == 1, rankdata(values[known])
+    measured = ~np.isnan(labels)
+    positive, ranks = labels[measured] == 1, rankdata(values[measured])
     n, m = int(positive.sum()), int((~positive).sum())
     return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m)) if n and m else float("nan")
 
@@ -134,10 +134,10 @@ def _accuracy(task: Task, y: np.ndarray, values: Tensor) -> np.ndarray:
 
 
 def _mean_of_rows(table: np.ndarray) -> np.ndarray:
-    """(K,) means of what is not NaN; NaN where there is nothing."""
-    known = ~np.isnan(table)
-    counts = known.sum(0)
-    return np.asarray(np.where(counts, np.where(known, table, 0.0).sum(0) / np.maximum(counts, 1), np.nan))
+    """(K,) means of the values that are not NaN; NaN where there are none."""
+    present = ~np.isnan(table)
+    counts = present.sum(0)
+    return np.asarray(np.where(counts, np.where(present, table, 0.0).sum(0) / np.maximum(counts, 1), np.nan))
 
 
 def _mean(values: np.ndarray) -> float | None:

@@ -21,7 +21,7 @@ from pellucid.predictions import StructureFeatures
 @final
 @dataclass(frozen=True, kw_only=True)
 class FingerprintFeatures(StructureFeatures):
-    """What witnesses read of molecules."""
+    """Fingerprints of molecules as features of witnesses."""
 
     fingerprints: Morgan = MORGAN
 
@@ -31,7 +31,7 @@ class FingerprintFeatures(StructureFeatures):
         return tuple(f"bit {bit}" for bit in range(self.fingerprints.size))
 
     def canonical(self, cells: Sequence[str]) -> tuple[list[str], dict[int, str]]:
-        """Canonical SMILES, "" where there is none, and why."""
+        """Canonical SMILES, "" where there is none, and the reasons by position."""
         texts, reasons = [], {}
         with rdBase.BlockLogs():
             for i, cell in enumerate(cells):
@@ -47,8 +47,8 @@ class FingerprintFeatures(StructureFeatures):
 
     def substructures(self, features: Iterable[int], structures: Sequence[str]) -> dict[int, str]:
         """The substructures that bits stand for in these molecules, as text."""
-        shown = find_substructures(features, list(dict.fromkeys(structures)), self.fingerprints)
-        return {bit: " or ".join([each.smiles, *each.others]) for bit, each in shown.items()}
+        structures_by_bit = find_substructures(features, list(dict.fromkeys(structures)), self.fingerprints)
+        return {bit: " or ".join([each.smiles, *each.others]) for bit, each in structures_by_bit.items()}
 
     def neighborhoods(self, structures: Sequence[str], threshold: float) -> Neighborhoods:
         """Molecules whose Tanimoto similarity is above the threshold, most similar first."""

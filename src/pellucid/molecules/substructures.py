@@ -1,4 +1,4 @@
-"""What the bits of a fingerprint stand for: the substructures behind them, as text and as places in molecules."""
+"""The substructures that the bits of a fingerprint stand for, as text and as atoms of molecules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Substructure:
     Parameters
     ----------
     bit : int
-        Of the fingerprint, which it sets.
+        The bit of the fingerprint that it sets.
     smiles : str
         Its atoms and bonds, the central atom first. Hydrogens are written out and belong to it: C is a carbon without
         any, c an aromatic one. A single atom has its degree (D) and whether it is in a ring (R) too: [CH;D2] is one
@@ -53,40 +53,40 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
     """The substructure behind each bit, taken from the first molecule that has it.
 
     Two substructures are different where their hashes are, before these are folded to bits: that is all that the
-    fingerprint knows of them. Different ones on the same bit are told in `others`, in the order in which the
+    fingerprint knows of them. Different ones on the same bit are listed in `others`, in the order in which the
     molecules show them. Where the first molecule itself has several, the smallest is taken.
 
     Parameters
     ----------
     bits : iterable of int
-        Those to be explained; the splits of a tree, say.
+        The bits to be explained, such as the splits of a tree.
     molecules : sequence of str
-        Valid SMILES, the most telling first: a neighborhood with its center leading.
+        Valid SMILES, the most important first: a neighborhood beginning with its center.
     morgan : Morgan
-        The fingerprints that the bits are of.
+        The fingerprints that the bits belong to.
     """
     wanted = sorted({operator.index(bit) for bit in bits})
     if wanted and not 0 <= wanted[0] <= wanted[-1] < morgan.size:
         raise InputError(
             f"Bits must be from 0 to {morgan.size - 1}",
             got=f"{wanted[0]} to {wanted[-1]}",
-            cure=("leave out the leaves of a tree, which are -1, and pass the fingerprints that the bits are of"),
+            cure="remove the leaves of a tree, which are -1, and pass the fingerprints that the bits belong to",
         )
-    found: dict[int, dict[int, tuple[int, int, int]]] = {bit: {} for bit in wanted}
+    sources: dict[int, dict[int, tuple[int, int, int]]] = {bit: {} for bit in wanted}
     parsed = []
     for row, smiles in enumerate(molecules):
         parsed.append(molecule_of(smiles))
         for radius, atom, key in _hashes(parsed[-1], morgan):
-            if (keys := found.get(key % morgan.size)) is not None:
+            if (keys := sources.get(key % morgan.size)) is not None:
                 keys.setdefault(key, (row, atom, radius))
-    if missing := [bit for bit, keys in found.items() if not keys]:
+    if missing := [bit for bit, keys in sources.items() if not keys]:
         raise InputError(
             "Every bit must be set by one of the molecules",
             got=f"{len(molecules)} molecules without {missing}",
             cure="pass the members of the neighborhood that the tree was fitted on, and its fingerprints",
         )
     result = {}
-    for bit, keys in found.items():
+    for bit, keys in sources.items():
         (row, atom, radius), *rest = keys.values()
         others = dict.fromkeys(_text(parsed[r], a, reach) for r, a, reach in rest)
         text = _text(parsed[row], atom, radius)
@@ -97,7 +97,7 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
 
 
 def environment(molecule: Chem.Mol, atom: int, radius: int) -> tuple[list[int], list[int]]:
-    """The atoms and the bonds within so many bonds of an atom, in the order of the molecule."""
+    """The atoms and bonds within `radius` bonds of an atom, in the order of the molecule."""
     # Without enforceSize=False there would be no bonds where the molecule ends before the radius does.
     bonds = sorted(Chem.FindAtomEnvironmentOfRadiusN(molecule, radius, atom, enforceSize=False)) if radius else []
     ends = {end.GetIdx() for b in bonds for bond in [molecule.GetBondWithIdx(b)] for end in _ends(bond)}
@@ -114,12 +114,14 @@ def _hashes(molecule: Chem.Mol, morgan: Morgan) -> list[tuple[int, int, int]]:
     output = rdFingerprintGenerator.AdditionalOutput()
     output.AllocateBitInfoMap()
     generator.GetSparseFingerprint(molecule, additionalOutput=output)
-    return sorted((radius, atom, key) for key, places in output.GetBitInfoMap().items() for atom, radius in places)
+    return sorted(
+        (radius, atom, key) for key, environments in output.GetBitInfoMap().items() for atom, radius in environments
+    )
 
 
 def _text(molecule: Chem.Mol, atom: int, radius: int) -> str:
     if not radius:
-        return _alone(molecule.GetAtomWithIdx(atom))
+        return _single_atom(molecule.GetAtomWithIdx(atom))
     atoms, bonds = environment(molecule, atom, radius)
     symbols = [_symbol(a) for a in molecule.GetAtoms()]
     text = Chem.MolFragmentToSmiles(
@@ -138,5 +140,5 @@ def _symbol(atom: Chem.Atom) -> str:
     return name if text == name and name in _PLAIN else f"[{text}]"
 
 
-def _alone(atom: Chem.Atom) -> str:
+def _single_atom(atom: Chem.Atom) -> str:
     return f"[{_symbol(atom).strip('[]')};D{atom.GetDegree()}{';R' if atom.IsInRing() else ''}]"

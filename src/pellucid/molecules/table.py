@@ -14,7 +14,7 @@ from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
 from pellucid.numbers import counted
 
-# Rows that an error message lists.
+# The most targets that a summary lists.
 _LISTED = 5
 
 
@@ -59,34 +59,34 @@ class Molecules:
         return f"Molecules({self.summary()})"
 
     def select(self, index: Sequence[int] | np.ndarray) -> Molecules:
-        """Some of the molecules, by their places or by a mask; rejected rows are forgotten."""
+        """The molecules at these indices, or those of a mask; the selection has no rejected rows."""
         chosen = np.asarray(index)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise InputError(f"A mask must have one entry for each of the {len(self)} molecules", got=f"{chosen.shape}")
-        places = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64).reshape(-1)
-        if len(places) and not -len(self) <= places.min() <= places.max() < len(self):
+        indices = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64).reshape(-1)
+        if len(indices) and not -len(self) <= indices.min() <= indices.max() < len(self):
             raise InputError(
-                f"Places must be those of {len(self)} molecules",
-                got=f"{places.min()} to {places.max()}",
+                f"Indices must be those of {len(self)} molecules",
+                got=f"{indices.min()} to {indices.max()}",
                 cure="the first is 0",
             )
         return replace(
             self,
-            smiles=tuple(self.smiles[i] for i in places),
-            y=self.y[places],
-            rows=tuple(self.rows[i] for i in places),
-            names=tuple(self.names[i] for i in places),
+            smiles=tuple(self.smiles[i] for i in indices),
+            y=self.y[indices],
+            rows=tuple(self.rows[i] for i in indices),
+            names=tuple(self.names[i] for i in indices),
             rejected=(),
             stripped=0,
         )
 
     def labels(self) -> list[str]:
         """What each molecule is called and where it stands in the source, such as "aspirin (row 3)" or "row 3, 7"."""
-        places = [f"row {', '.join(map(str, rows))}" for rows in self.rows]
-        return [f"{name} ({place})" if name else place for name, place in zip(self.names, places, strict=True)]
+        rows = [f"row {', '.join(map(str, numbers))}" for numbers in self.rows]
+        return [f"{name} ({row})" if name else row for name, row in zip(self.names, rows, strict=True)]
 
     def summary(self) -> str:
-        """In one line what was kept and what was not."""
+        """One line on what was kept and what was not."""
         merged = sum(len(rows) - 1 for rows in self.rows)
         named = ", ".join(self.targets[:_LISTED]) + (", ..." if len(self.targets) > _LISTED else "")
         parts = [f"{counted(len(self), 'molecule')} with {counted(len(self.targets), 'target')}"]
@@ -96,9 +96,9 @@ class Molecules:
         parts += [f"{salts} reduced to the largest organic fragment"] if self.stripped else []
         kept = {row for rows in self.rows for row in rows}
         cells = sum(r.row in kept for r in self.rejected)
-        left = [counted(len(self.rejected) - cells, "rejected row")] if len(self.rejected) > cells else []
-        left += [f"{counted(cells, 'cell')} left blank"] if cells else []
-        parts += [f"{' and '.join(left)}, see `rejected`"] if left else []
+        rejections = [counted(len(self.rejected) - cells, "rejected row")] if len(self.rejected) > cells else []
+        rejections += [f"{counted(cells, 'cell')} left blank"] if cells else []
+        parts += [f"{' and '.join(rejections)}, see `rejected`"] if rejections else []
         parts += [f"columns that are not targets: {', '.join(self.ignored)}"] if self.ignored else []
         return "; ".join(parts)
 
@@ -116,7 +116,7 @@ def canonical(text: str) -> tuple[str, str]:
 
 
 def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -> list[str]:
-    """Canonical SMILES, one for each text; twice where it was given twice."""
+    """Canonical SMILES, one for each text, repetitions included."""
     if isinstance(texts, str):
         raise InputError(
             f"{Parameter(name)} must be a list of SMILES", got="one text", cure="put it into a list", parameter=name
@@ -124,25 +124,25 @@ def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -
     if isinstance(texts, Molecules):
         return list(texts.smiles)
     try:
-        given = list(texts)
+        items = list(texts)
     except TypeError:
         raise InputError(
             f"{Parameter(name)} must be SMILES",
             got=f"{type(texts).__name__}",
-            cure="give a list of texts",
+            cure="pass a list of texts",
             parameter=name,
         ) from None
-    found = []
+    result = []
     with rdBase.BlockLogs():
-        for i, text in enumerate(given):
+        for i, text in enumerate(items):
             smiles, reason = canonical(text) if isinstance(text, str) else ("", "not a text")
             if reason:
                 raise InputError(
                     "Every molecule must be an organic one, as a valid SMILES",
-                    got=f"{text!r} in place {i + 1} of {Parameter(name)}: {reason}",
-                    cure="leave it out, or mend it",
+                    got=f"{text!r} at position {i + 1} of {Parameter(name)}: {reason}",
+                    cure="remove it, or fix it",
                 )
-            found.append(smiles)
-    if len(found) < least:
+            result.append(smiles)
+    if len(result) < least:
         raise InputError(f"{Parameter(name)} must name at least one molecule", got="none", parameter=name)
-    return found
+    return result

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 
 TASKS = ("classification", "regression")
 
@@ -19,8 +19,10 @@ TASKS = ("classification", "regression")
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """Classification: outputs are logits, values are probabilities. Regression: both are values, and inside they
-    have mean 0 and standard deviation 1 over the training data.
+    """How outputs of the network become values.
+
+    Classification: outputs are logits, values are probabilities. Regression: both are values, which inside have mean 0
+    and standard deviation 1 over the training data.
 
     Witnesses and games see the inner values; whoever reads an explanation sees those of the data.
     """
@@ -35,11 +37,11 @@ class Task:
     ) -> Task:
         """The task of learning y (N, K), NaN where nothing was measured; `part` is for messages."""
         if kind == "classification":
-            cls.binary(y, targets)
+            cls.require_binary(y, targets)
         for name, column in zip(targets, y.T, strict=True):
             values = np.unique(column[~np.isnan(column)])
             if len(values) < 2:
-                cure = "hold out fewer, or choose another seed" if part else "leave it out"
+                cure = "hold out fewer, or choose another seed" if part else "remove it"
                 raise InputError(
                     f"Every target must have at least two different values to learn from{part}",
                     got=f"{len(values)} for {name!r}",
@@ -57,20 +59,21 @@ class Task:
                         f"{deviation:g} for {name!r}, whose values are too "
                         f"{'close to each other' if deviation == 0 else 'large'}"
                     ),
-                    cure="give them in another unit",
+                    cure="pass them in another unit",
                 )
         return cls(kind=kind, shift=shift, scale=scale)
 
     @staticmethod
-    def binary(y: np.ndarray, targets: tuple[str, ...]) -> None:
-        """Refuse labels that are none."""
-        odd = np.argwhere(~np.isnan(y) & (y != 0) & (y != 1))
-        if len(odd):
-            value, name = y[tuple(odd[0])], targets[odd[0][1]]
+    def require_binary(y: np.ndarray, targets: tuple[str, ...]) -> None:
+        """Refuse labels other than 0 and 1."""
+        invalid = np.argwhere(~np.isnan(y) & (y != 0) & (y != 1))
+        if len(invalid):
+            value, name = y[tuple(invalid[0])], targets[invalid[0][1]]
             raise InputError(
                 "Labels of a classification must be 0, 1 or blank",
                 got=f"{value:g} for {name!r}",
-                cure='for measured values use task="regression"',
+                cure=f"for measured values use {Parameter('task', 'regression')}",
+                parameter="task",
             )
 
     def inner(self, y: np.ndarray) -> Tensor:
@@ -78,7 +81,7 @@ class Task:
         return torch.from_numpy(((y - self.shift) / self.scale).astype(np.float32))
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """The mean over what was measured of cross-entropy, or of squared error in standard deviations."""
+        """The mean over measured values of cross-entropy, or of squared error in standard deviations."""
         measured = ~y.isnan()
         if not measured.any():
             return outputs.sum() * 0.0
@@ -87,7 +90,7 @@ class Task:
         return functional.mse_loss(outputs[measured], y[measured])
 
     def loss_of_values(self, values: Tensor, y: Tensor) -> float:
-        """The loss of what `values` gave."""
+        """The loss of values, as `values` returns them."""
         if self.kind == "regression":
             return float(self.loss(values.double(), y.double()))
         return float(self.loss(torch.logit(values.double(), eps=1e-7), y.double()))
@@ -106,6 +109,6 @@ class Task:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Task:
-        """What `to_dict` gave, with its kind."""
+        """The task that `to_dict` was called on; its kind is added to the content."""
         shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
         return cls(kind=content["kind"], shift=shift, scale=scale)

@@ -15,9 +15,9 @@ from pellucid.series.linear_law import LinearLaw, Moments
 from pellucid.series.scaling import Scaling
 from pellucid.summaries import BaselineSummary
 
-# Errors within this share of each other are level, as are those that differ by less than so many standard errors.
-_AS_GOOD, _CLEAR = 0.005, 2.0
-# Fewer validation sequences decide nothing.
+# Errors are level within this share of each other, and where they differ by fewer standard errors than that.
+_TOLERANCE, _STANDARD_ERRORS = 0.005, 2.0
+# Validation sequences that a decision needs.
 _FEWEST = 20
 # Rows that a law of the whole context is fitted to, at most, and sequences that pass through a network at once.
 _ROWS, _BATCH = 200_000, 512
@@ -39,10 +39,10 @@ class Baseline(NamedTuple):
         train : Recordings
             The training data.
         context, horizon : int
-            How many rows a forecast reads, and how many it is of.
+            The number of rows that a forecast reads, and that it predicts.
         lags : int
-            Past values of the law that the networks begin as, which is then the baseline; 0 if they begin as none: it
-            reads the whole context.
+            Number of past values of the law that the networks begin as, which is then the baseline; 0 if they begin as
+            none, and the baseline reads the whole context.
         """
         scaling = Scaling.of(np.concatenate(train.values))
         if lags:
@@ -58,7 +58,7 @@ class Baseline(NamedTuple):
         return cls(law, scaling, f"one linear law of the {law.reach} for everything, fitted by least squares{more}")
 
     def measured(self, test: Recordings, context: int, horizon: int) -> BaselineSummary:
-        """What it does on test sequences, over which it is rolled out as forecasts are."""
+        """Its errors on test sequences, over which it is rolled out as forecasts are."""
         z = self._sequences(test, context + horizon)
         errors = self.law.errors(z, horizon)
         missed = (self.law.forecast(z[:, :context], horizon) - z[:, context:]) * self.scaling.scale
@@ -89,7 +89,7 @@ class Baseline(NamedTuple):
 
 @torch.no_grad()
 def sequence_errors(model: Forecaster, data: Recordings) -> np.ndarray:
-    """(S, 2) of a network, as those of `Baseline.sequence_errors`."""
+    """(S, 2) errors of a network; see `Baseline.sequence_errors`."""
     sequences = model.scaling_.standardize(data.sequences(model.context + model.horizon))
     parts = []
     for z in sequences.split(_BATCH):
@@ -100,8 +100,8 @@ def sequence_errors(model: Forecaster, data: Recordings) -> np.ndarray:
     return np.asarray(torch.cat(parts).numpy())
 
 
-def compared(models: Mapping[str, np.ndarray], linear: np.ndarray, spread: float) -> list[str]:
-    """Say so where no network is needed.
+def compare_with_baseline(models: Mapping[str, np.ndarray], linear: np.ndarray, spread: float) -> list[str]:
+    """A sentence where no network is needed, or that cannot be decided.
 
     Errors of the same sequences are compared in pairs: a network is worse if, over the horizon or one step ahead, the
     mean of the differences is above two standard errors and the relative error half a per cent larger, and the other
@@ -109,10 +109,12 @@ def compared(models: Mapping[str, np.ndarray], linear: np.ndarray, spread: float
 
     Parameters
     ----------
-    models, linear : mapping of str to ndarray or ndarray
-        (S, 2) squared errors of the networks and of the linear law on the validation sequences.
+    models : mapping of str to ndarray
+        (S, 2) squared errors of the networks on the validation sequences.
+    linear : ndarray
+        (S, 2) those of the linear law.
     spread : float
-        That of always forecasting the mean.
+        The mean squared error of always forecasting the mean.
     """
     numbers = (
         "Relative error on the validation data over the horizon (and one step ahead): linear law "
@@ -121,7 +123,7 @@ def compared(models: Mapping[str, np.ndarray], linear: np.ndarray, spread: float
     networks = "networks" if len(models) > 1 else "network"
     if len(linear) < _FEWEST:
         return [
-            f"So few validation sequences ({len(linear)}) cannot decide whether the {networks} or one linear law for "
+            f"{len(linear)} validation sequences are too few to decide whether the {networks} or one linear law for "
             f"everything forecasts better. {numbers}."
         ]
     signs = {name: _signs(errors, linear) for name, errors in models.items()}
@@ -150,8 +152,8 @@ def _relative(errors: np.ndarray, spread: float) -> str:
 def _signs(errors: np.ndarray, linear: np.ndarray) -> list[int]:
     """1 for each measure in which a network is worse, -1 where it is better, 0 where that is open or hardly matters."""
     gaps = errors - linear
-    clear = np.abs(gaps.mean(0)) > _CLEAR * gaps.std(0, ddof=1) / np.sqrt(len(gaps))
+    clear = np.abs(gaps.mean(0)) > _STANDARD_ERRORS * gaps.std(0, ddof=1) / np.sqrt(len(gaps))
     ratio = np.sqrt(errors.mean(0) / linear.mean(0))
-    worse, better = clear & (ratio > 1 + _AS_GOOD), clear & (ratio < 1)
+    worse, better = clear & (ratio > 1 + _TOLERANCE), clear & (ratio < 1)
     # A clear gain of any size speaks for the network.
     return [int(up) - int(down) for up, down in zip(worse, better, strict=True)]

@@ -16,7 +16,7 @@ from pellucid.series.files import read
 CHANNELS = ("bearing 1", "bearing 2", "bearing 3", "bearing 4")
 SHAPE = (984, 20_480, 4)
 SHA256 = "5068ca06c892ca1a28436adbb618bb6d7556950c33d0b536b8a0457377284e8f"
-"""Of all samples in thousandths, as int16, file after file."""
+"""Checksum of all samples in thousandths, as int16, file after file."""
 
 
 def load_bearing() -> Recordings:
@@ -34,7 +34,7 @@ def load_bearing() -> Recordings:
             f"{BEARING_PACKED}",
             got="neither",
             cure=(
-                f"download {BEARING.address} (pellucid data get bearing does), unpack it, and put its "
+                f"download {BEARING.address} (`pellucid data get bearing` does), unpack it, and put its "
                 "folder 2nd_test there. `simulate_rig` needs no download"
             ),
         )
@@ -76,17 +76,19 @@ def _read_folder(folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _require_published(thousandths: np.ndarray, path: Path) -> None:
-    found = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
-    if thousandths.shape != SHAPE or found != SHA256:
+    """Refuse samples that are not those of the published data set."""
+    checksum = hashlib.sha256(np.ascontiguousarray(thousandths).data).hexdigest()
+    if thousandths.shape != SHAPE or checksum != SHA256:
         raise InputError(
             f"The samples must be those published: {SHAPE[0]} files of {SHAPE[1]} rows and {SHAPE[2]} "
             f"columns, checksum {SHA256[:12]}..",
-            got=f"{thousandths.shape}, {found[:12]}... in {path}",
+            got=f"{thousandths.shape}, {checksum[:12]}... in {path}",
             cure="unpack the archive anew",
         )
 
 
 def _pack(thousandths: np.ndarray, names: np.ndarray) -> Path:
+    """Write the samples into a single file in the cache."""
     packed = cache.cache_folder() / BEARING_PACKED
     with cache.new_file(packed) as draft:
         np.savez_compressed(draft, x=thousandths, names=names)

@@ -1,4 +1,4 @@
-"""The condition of a machine over time: indicators of its recordings, and the alarms that follow from healthy ones."""
+"""The condition of a machine over time: indicators of its recordings, and the alarms that they raise."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from pellucid.series.stream import hours_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Healthy recordings of which limits can be tried out on others.
+# Healthy recordings from which on limits of one half can be checked on the other.
 _FEWEST = 9
 
 
 class Alarm(NamedTuple):
-    """An indicator of a channel that left what is healthy; recordings are counted from 0."""
+    """An indicator of a channel that went beyond its limit; recordings are counted from 0."""
 
     channel: str
     indicator: str
     first: int
-    """The recording at which it was raised, with nothing known of those after it."""
+    """The recording at which it was raised, which depends on none after it."""
     lasts: int | None
-    """The recording from which on it stood in nine tenths of all; None if it comes and goes."""
+    """The recording from which on there was an alarm in nine tenths of all; None if it comes and goes."""
     side: str
-    """"above" or "below" what is healthy, when it was raised."""
+    """The side of the limit, "above" or "below", when it was raised."""
     peak: float
     """The largest distance from then on, in healthy standard deviations."""
     peak_at: int
-    """In this recording."""
+    """The recording of the peak."""
 
 
 class FalseAlarms(NamedTuple):
     """Healthy recordings judged by other healthy ones."""
 
     level: float
-    """Of the limits: that of the condition, or the highest that half of the healthy recordings are enough for."""
+    """Level of the limits: that of the condition, or the highest that half of the healthy recordings are enough for."""
     beyond: float
     """The share of values beyond their limits, over all indicators and channels; 1 - level is what is promised."""
     raised: int
-    """Indicators of channels that raise an alarm,"""
+    """Number of indicators of channels that raise an alarm."""
     of: int
-    """of so many."""
+    """Number of indicators of channels."""
 
 
 @final
@@ -61,22 +61,22 @@ class Condition:
     """Indicators of R recordings over time, and the alarms that follow from n healthy ones; see `assess`."""
 
     channels: tuple[str, ...]
-    """C of them; of several the last is "all channels", which has a likelihood only."""
+    """C names; where there are several channels, the last is "all channels", which has a likelihood only."""
     recordings: tuple[str, ...]
     """Their names, in the order of time."""
     values: np.ndarray = field(repr=False)
-    """(R, M, C) of the M `INDICATORS`; NaN where there is none."""
+    """(R, M, C) the M `INDICATORS`; NaN where there is none."""
     reference: np.ndarray = field(repr=False)
-    """(n, M, C) the same of the healthy recordings, the law of each compared with that of the others."""
+    """(n, M, C) indicators of the healthy recordings, the law of each compared with that of the others."""
     healthy: np.ndarray = field(repr=False)
-    """(R,) which of the recordings are these; none if they are others."""
+    """(R,) which of the recordings are the healthy ones; none if these are other data."""
     level: float
     persistence: tuple[int, int]
     sequences: int
     order: int
-    """Of the laws that recordings are compared by."""
+    """Order of the laws that recordings are compared by."""
     notes: tuple[str, ...] = ()
-    """What was decided when the recordings were read, and what of them is not used."""
+    """What was decided when the recordings were read, and which rows are not used."""
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -92,7 +92,7 @@ class Condition:
 
     @cached_property
     def limits(self) -> Limits:
-        """Of the healthy recordings, at the level."""
+        """Limits from the healthy recordings, at the level."""
         # A recording is never predicted better by the healthy law than by its own.
         return Limits.of(self.reference, self.level, [name == "law" for name in INDICATORS])
 
@@ -107,42 +107,42 @@ class Condition:
         return self.limits.beyond(self.values)
 
     @cached_property
-    def standing(self) -> np.ndarray:
-        """(R, M, C) where there is an alarm; see `alarms.standing`."""
-        return _alarms.standing(self.beyond, self.persistence)
+    def in_alarm(self) -> np.ndarray:
+        """(R, M, C) where there is an alarm; see `alarms.in_alarm`."""
+        return _alarms.in_alarm(self.beyond, self.persistence)
 
     @cached_property
     def alarms(self) -> list[Alarm]:
-        """Of all channels and indicators after the last healthy recording, the earliest first."""
+        """Alarms of all channels and indicators after the last healthy recording, the earliest first."""
         result = []
-        raised = self.standing.copy()
-        raised[: self.judged] = False
+        raised = self.in_alarm.copy()
+        raised[: self.first_judged] = False
         for m, c in np.argwhere(raised.any(0)).tolist():
             first = int(np.flatnonzero(raised[:, m, c])[0])
-            far = np.nan_to_num(np.abs(self.distances[first:, m, c]))
+            distances = np.nan_to_num(np.abs(self.distances[first:, m, c]))
             window = self.beyond[max(0, first + 1 - self.persistence[1]) : first + 1, m, c]
             result.append(
                 Alarm(
                     channel=self.channels[c],
                     indicator=INDICATORS[m],
                     first=first,
-                    lasts=_alarms.lasting(raised[:, m, c]),
+                    lasts=_alarms.first_lasting(raised[:, m, c]),
                     side="above" if window.sum() > 0 else "below",
-                    peak=float(far.max()),
-                    peak_at=first + int(far.argmax()),
+                    peak=float(distances.max()),
+                    peak_at=first + int(distances.argmax()),
                 )
             )
         return sorted(result, key=lambda alarm: alarm.first)
 
     @property
-    def judged(self) -> int:
+    def first_judged(self) -> int:
         """The first recording that is judged: a machine that was healthy later had no fault before."""
-        places = np.flatnonzero(self.healthy)
-        return int(places[-1]) + 1 if len(places) else 0
+        healthy = np.flatnonzero(self.healthy)
+        return int(healthy[-1]) + 1 if len(healthy) else 0
 
     @cached_property
     def false_alarms(self) -> FalseAlarms | None:
-        """What limits from the first half of the healthy recordings say of the second half; None of too few."""
+        """Limits from the first half of the healthy recordings, checked on the second; None if there are too few."""
         half = len(self.reference) // 2
         if half < _FEWEST:
             return None
@@ -150,16 +150,16 @@ class Condition:
         limits = Limits.of(self.reference[:half], level, self.limits.rising)
         beyond = limits.beyond(self.reference[half:])
         counted = np.isfinite(limits.center)
-        raised = _alarms.standing(beyond, self.persistence).any(0) & counted
+        raised = _alarms.in_alarm(beyond, self.persistence).any(0) & counted
         return FalseAlarms(level, float((beyond != 0).mean(0)[counted].mean()), int(raised.sum()), int(counted.sum()))
 
     @cached_property
     def hours(self) -> list[float] | None:
-        """Since the first recording, if the names tell the time."""
+        """Hours since the first recording, if the names hold times."""
         return hours_of(self.recordings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, ready for JSON; None for what is not known."""
+        """Plain lists, ready for JSON; None stands for unknown values."""
         return {
             "channels": list(self.channels),
             "indicators": list(INDICATORS),
@@ -186,7 +186,7 @@ class Condition:
         Path(path).write_text(json.dumps(self.to_dict(), allow_nan=False) + "\n", encoding="utf-8")
 
     def to_csv(self, path: str | Path) -> None:
-        """A row per recording and channel: every indicator, its distance from healthy, and where there is an alarm."""
+        """Write a row per recording and channel: every indicator, its distance from healthy, and alarms."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         hours = self.hours
@@ -197,7 +197,7 @@ class Condition:
                 numbers = [*self.values[r, :, c], *self.distances[r, :, c]]
                 cells = [f"{v:.6g}" if np.isfinite(v) else "" for v in numbers]
                 marks = [" ".join(np.array(INDICATORS)[marked].tolist())
-                         for marked in (self.beyond[r, :, c] != 0, self.standing[r, :, c])]  # fmt: skip
+                         for marked in (self.beyond[r, :, c] != 0, self.in_alarm[r, :, c])]  # fmt: skip
                 time = [f"{hours[r]:.6g}"] if hours else []
                 writer.writerow([r + 1, name, *time, int(self.healthy[r]), channel, *cells, *marks])
         Path(path).write_text(stream.getvalue(), encoding="utf-8")
@@ -216,7 +216,7 @@ class Condition:
 
 
 def plain(values: np.ndarray) -> Any:
-    """Nested lists with six digits; None for what is not finite."""
+    """Nested lists of numbers with six digits; None stands for those that are not finite."""
     if values.ndim:
         return [plain(part) for part in values]
     return float(f"{values:.6g}") if np.isfinite(values) else None

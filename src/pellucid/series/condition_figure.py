@@ -37,29 +37,31 @@ def plot_condition(
     Parameters
     ----------
     condition : Condition
-        What is shown.
+        The condition to draw.
     channels : sequence of str, optional
-        Which ones; by default each by itself, of many those that raise an alarm first.
+        Names of the channels; by default all, or where there are many those that raise an alarm first.
     indicators : sequence of str, optional
-        Which ones; by default all.
+        Names of the indicators; by default all.
     """
     from matplotlib.figure import Figure
 
     from pellucid.series.condition_text import ranked, single
 
-    shown = list(channels) if channels is not None else single(condition)
-    if channels is None and len(shown) > _CHANNELS:
+    columns = list(channels) if channels is not None else single(condition)
+    if channels is None and len(columns) > _CHANNELS:
         first = ranked(condition)
-        shown = [*first, *(name for name in shown if name not in first)][:_CHANNELS]
+        columns = [*first, *(name for name in columns if name not in first)][:_CHANNELS]
     rows = list(INDICATORS if indicators is None else indicators)
-    for kind, names, there in (("channel", shown, condition.channels), ("indicator", rows, INDICATORS)):
-        wrong = [name for name in names if name not in there]
+    for kind, names, options in (("channel", columns, condition.channels), ("indicator", rows, INDICATORS)):
+        wrong = [name for name in names if name not in options]
         if wrong or not names:
-            raise InputError(f"Every {kind} must be one of {', '.join(there)}", got=f"{wrong[0] if wrong else 'none'}")
-    figure = Figure(figsize=(1.2 + 3.1 * len(shown), 0.9 + 1.35 * len(rows)), layout="constrained")
-    axes = figure.subplots(len(rows), len(shown), squeeze=False, sharex=True)
+            raise InputError(
+                f"Every {kind} must be one of {', '.join(options)}", got=f"{wrong[0] if wrong else 'none'}"
+            )
+    figure = Figure(figsize=(1.2 + 3.1 * len(columns), 0.9 + 1.35 * len(rows)), layout="constrained")
+    axes = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True)
     for i, indicator in enumerate(rows):
-        for j, channel in enumerate(shown):
+        for j, channel in enumerate(columns):
             _draw(axes[i, j], condition, INDICATORS.index(indicator), condition.channels.index(channel))
             if i == 0:
                 axes[i, j].set_title(_plain(channel), loc="left", fontsize=10)
@@ -67,8 +69,8 @@ def plot_condition(
     for axis in axes[-1]:
         axis.set_xlabel("recording", fontsize=9)
         axis.xaxis.get_major_locator().set_params(integer=True)
-    known = np.isfinite(condition.limits.limit).any()
-    band = f"band: {percent(condition.level)} of healthy recordings" if known else "no alarm level is known"
+    calibrated = np.isfinite(condition.limits.limit).any()
+    band = f"band: {percent(condition.level)} of healthy recordings" if calibrated else "no alarm level is known"
     figure.suptitle(f"distance from healthy, in healthy standard deviations; {band}", fontsize=9, x=0.01, ha="left")
     return figure
 
@@ -88,9 +90,9 @@ def _draw(axis: Axes, condition: Condition, m: int, c: int) -> None:
         for level in (limit, low):
             if level is not None:
                 axis.axhline(level, color="0.45", lw=0.7, ls="--")
-    places = np.flatnonzero(condition.healthy)
-    if len(places):
-        axis.axvspan(places[0] + 0.5, places[-1] + 1.5, color=_HEALTHY, alpha=0.1, lw=0)
+    healthy = np.flatnonzero(condition.healthy)
+    if len(healthy):
+        axis.axvspan(healthy[0] + 0.5, healthy[-1] + 1.5, color=_HEALTHY, alpha=0.1, lw=0)
     axis.plot(numbers, distances, color=_LINE, lw=0.8)
     alarm = next(
         (a for a in condition.alarms if a.channel == condition.channels[c] and a.indicator == INDICATORS[m]), None

@@ -26,30 +26,30 @@ MEANINGS = {
     "likelihood": "negative log-likelihood of the next value, in nats: how much the recording surprises the network",
     "deviation": "distance of network and law at steps that the law was not fitted to, in standard deviations of the "
     "training data",
-    "explained": "held-out variance explained: the share of the network's variance that laws account for at such steps",
+    "explained": "held-out variance explained: the share of the network's variance that laws account for at steps that "
+    "they were not fitted to",
     "law": "how much worse the healthy law predicts this recording than its own law does, in nats; loudness does not "
     "count",
 }
 
 
 def write(condition: Condition, path: str | Path, *, title: str) -> Path:
-    """Write it as one HTML file."""
-    shown = _shown(condition)
-    places = np.flatnonzero(condition.healthy)
+    """Write a condition as one HTML file."""
+    names = _channels(condition)
     panels = [
         (m, condition.channels.index(channel))
-        for channel in shown
+        for channel in names
         for m in range(len(INDICATORS))
         if np.isfinite(condition.limits.center[m, condition.channels.index(channel)])
     ]
-    early = words.earliest(condition.alarms) if condition.alarms else None
+    earliest = words.earliest(condition.alarms) if condition.alarms else None
     return write_page(
         path,
         "condition.html",
         kind="condition",
         title=title,
         basis=_basis(condition),
-        verdicts=words.verdicts(condition) or [words.unknown(condition).replace("`", "")],
+        verdicts=words.verdicts(condition) or [words.too_few_healthy(condition).replace("`", "")],
         notes=[sentence.replace("`", "") for sentence in words.notes(condition)],
         tiles=_tiles(condition),
         indicators=INDICATORS,
@@ -58,11 +58,11 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
         healthy=[line[:1].upper() + line[1:] for line in words.false_alarms(condition).splitlines()],
         even=f"{EVEN:g}",
         level=percent(condition.level),
-        inside=len(places) > 0,
-        more=len(condition.channels) - len(shown),
+        inside=bool(condition.healthy.any()),
+        more=len(condition.channels) - len(names),
         count=len(condition),
-        at=len(condition) if early is None else 1 + (early.first if early.lasts is None else early.lasts),
-        channels=[_channel(condition, name, panels) for name in shown],
+        at=len(condition) if earliest is None else 1 + words.begin(earliest),
+        channels=[_channel(condition, name, panels) for name in names],
         meanings=MEANINGS.items(),
         numbers=embed(
             {
@@ -74,8 +74,8 @@ def write(condition: Condition, path: str | Path, *, title: str) -> Path:
     )
 
 
-def _shown(condition: Condition) -> list[str]:
-    """Channels in their order, of many those that raise an alarm first."""
+def _channels(condition: Condition) -> list[str]:
+    """The channels that the page shows, in their order; of many those that raise an alarm first."""
     if len(condition.channels) <= _CHANNELS:
         return list(condition.channels)
     first = words.ranked(condition)
@@ -85,7 +85,7 @@ def _shown(condition: Condition) -> list[str]:
 
 def _basis(condition: Condition) -> str:
     first, _, rest = words.basis(condition).partition("\n")
-    return f"{first}." if not words.known(condition) else f"{first}. {rest[:1].upper()}{rest[1:]}."
+    return f"{first}." if not words.is_calibrated(condition) else f"{first}. {rest[:1].upper()}{rest[1:]}."
 
 
 def _rule(condition: Condition) -> str:
@@ -99,26 +99,26 @@ def _rule(condition: Condition) -> str:
 def _tiles(condition: Condition) -> list[dict[str, str]]:
     channels, first = words.single(condition), words.ranked(condition)
     lasting = [alarm for alarm in condition.alarms if alarm.lasts is not None and alarm.channel in channels]
-    early = min(lasting, key=lambda alarm: alarm.lasts or 0, default=None)
+    earliest = min(lasting, key=lambda alarm: alarm.lasts or 0, default=None)
     tiles = [
         {
             "name": "Channels in alarm",
-            "value": f"{len(first)} of {len(channels)}" if words.known(condition) else "not known",
+            "value": f"{len(first)} of {len(channels)}" if words.is_calibrated(condition) else "not known",
             "note": ", ".join(first[:4]) or "none",
         }
     ]
-    if early is not None:
+    if earliest is not None:
         tiles.append(
             {
                 "name": "Earliest that lasts",
-                "value": str((early.lasts or 0) + 1),
-                "note": f"{early.channel}, by {early.indicator}",
+                "value": str((earliest.lasts or 0) + 1),
+                "note": f"{earliest.channel}, by {earliest.indicator}",
             }
         )
-    places = np.flatnonzero(condition.healthy)
-    span = f"number {places[0] + 1} to {places[-1] + 1}" if len(places) else "others than these"
+    span = _span(condition)
+    numbers = "others than these" if span is None else f"number {span[0] + 1} to {span[1] + 1}"
     tiles.append(
-        {"name": "Healthy recordings", "value": str(condition.limits.count), "note": f"{span}; calibrate the limits"}
+        {"name": "Healthy recordings", "value": str(condition.limits.count), "note": f"{numbers}; calibrate the limits"}
     )
     return tiles
 
@@ -126,49 +126,51 @@ def _tiles(condition: Condition) -> list[dict[str, str]]:
 def _row(condition: Condition, channel: str) -> dict[str, Any]:
     """A row of the table of first alarms."""
     c = condition.channels.index(channel)
-    own = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
+    alarms = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
     cells = []
     for m, name in enumerate(INDICATORS):
-        alarm = own.get(name)
-        there = np.isfinite(condition.limits.center[m, c])
+        alarm = alarms.get(name)
+        exists = np.isfinite(condition.limits.center[m, c])
         title = None
         if alarm is not None:
-            title = f"{words.where(condition, alarm.first)}, {alarm.side}; largest {number(alarm.peak)} sd"
-        cells.append({"text": words.cell(alarm) if there else "", "title": title, "hit": alarm is not None})
+            title = f"{words.recording_text(condition, alarm.first)}, {alarm.side}; largest {number(alarm.peak)} sd"
+        cells.append({"text": words.cell(alarm) if exists else "", "title": title, "hit": alarm is not None})
     return {"channel": channel, "cells": cells}
 
 
 def _channel(condition: Condition, channel: str, panels: list[tuple[int, int]]) -> dict[str, Any]:
-    own = {alarm.indicator: alarm.first for alarm in condition.alarms if alarm.channel == channel}
+    firsts = {alarm.indicator: alarm.first for alarm in condition.alarms if alarm.channel == channel}
     c = condition.channels.index(channel)
     charts = [
         {
             "name": INDICATORS[m],
-            "place": place,
+            "place": number_of_panel,
             "svg": timeline(
                 condition.distances[:, m, c].tolist(),
                 limit=float(condition.limits.limit[m, c]),
                 rising=bool(condition.limits.rising[m]),
                 healthy=_span(condition),
-                alarm=own.get(INDICATORS[m]),
-                label=_told(condition, channel, INDICATORS[m], own.get(INDICATORS[m])),
+                alarm=firsts.get(INDICATORS[m]),
+                label=_label(condition, channel, INDICATORS[m], firsts.get(INDICATORS[m])),
             ),
         }
-        for place, (m, k) in enumerate(panels)
+        for number_of_panel, (m, k) in enumerate(panels)
         if k == c
     ]
     text = words.sentence(condition, channel)
     return {"name": channel, "sentence": f"{text[:1].upper()}{text[1:]}.", "charts": charts}
 
 
-def _told(condition: Condition, channel: str, indicator: str, alarm: int | None) -> str:
-    over = f"{indicator} of {channel} over {counted(len(condition), 'recording')}"
-    return f"{over}: no alarm" if alarm is None else f"{over}: first alarm at recording {alarm + 1}"
+def _label(condition: Condition, channel: str, indicator: str, alarm: int | None) -> str:
+    """A chart in words, for readers who do not see it."""
+    subject = f"{indicator} of {channel} over {counted(len(condition), 'recording')}"
+    return f"{subject}: no alarm" if alarm is None else f"{subject}: first alarm at recording {alarm + 1}"
 
 
 def _span(condition: Condition) -> tuple[int, int] | None:
-    places = np.flatnonzero(condition.healthy)
-    return (int(places[0]), int(places[-1])) if len(places) else None
+    """The first and the last healthy recording; None if these are other data."""
+    healthy = np.flatnonzero(condition.healthy)
+    return (int(healthy[0]), int(healthy[-1])) if len(healthy) else None
 
 
 def _short(values: np.ndarray, digits: int) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""The condition of a machine in words: what a terminal and the head of a report say."""
+"""The condition of a machine in words, as a terminal and the head of a report show it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pellucid.series.alarms import highest_level
 from pellucid.series.indicators import ALL, INDICATORS
 from pellucid.text_tables import aligned
 
-# So many times as many false alarms as promised are no chance.
+# False alarms, in units of what is promised, from which on they are no chance.
 _DRIFT = 3.0
 # Healthy recordings below which their standard deviation says little: that of 10 is uncertain by a quarter.
 _FEW = 10
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def text(condition: Condition) -> str:
-    """Everything that a terminal shows."""
+    """The condition as lines of text."""
     head = "\n".join([basis(condition), *(f"note: {sentence}" for sentence in notes(condition))])
     parts = [head, table(condition), "\n".join(verdicts(condition)), false_alarms(condition)]
     return "\n\n".join(part for part in parts if part)
@@ -33,65 +33,65 @@ def basis(condition: Condition) -> str:
     """What was compared with what."""
     needed, window = condition.persistence
     limits = condition.limits
-    places = np.flatnonzero(condition.healthy)
+    healthy = np.flatnonzero(condition.healthy)
     which = "1 other" if limits.count == 1 else f"{limits.count} others"
-    if len(places):
-        span = f"number {places[0] + 1} to {places[-1] + 1}" if len(places) > 1 else f"number {places[0] + 1}"
+    if len(healthy):
+        span = f"number {healthy[0] + 1} to {healthy[-1] + 1}" if len(healthy) > 1 else f"number {healthy[0] + 1}"
         which = f"{limits.count} of them, {span}"
     lines = [
         f"{len(condition)} recordings, {condition.sequences} sequences of each through the network; healthy: {which}"
     ]
-    if known(condition):
+    if is_calibrated(condition):
         lines.append(
             f"alarm: {needed} of the last {window} recordings beyond a limit, which {percent(condition.level)} of "
             f"healthy recordings stay within (calibrated on {limits.count})"
         )
     else:
-        lines.append(unknown(condition))
+        lines.append(too_few_healthy(condition))
     return "\n".join(lines)
 
 
 def notes(condition: Condition) -> list[str]:
     """What to know before reading on: whether there are enough healthy recordings, and how all were read."""
     count = condition.limits.count
-    few = []
+    warnings = []
     if count < _FEW:
-        few.append(
-            f"{healthy(count)} hardly enough to tell their standard deviation, so that distances in healthy sd mean "
-            f"little; name {_FEW} or more with {Parameter('healthy'):=}"
+        warnings.append(
+            f"{_counted_healthy(count)} hardly enough to tell their standard deviation, so that distances in healthy "
+            f"sd mean little; name {_FEW} or more with {Parameter('healthy'):=}"
         )
-    return [*few, *condition.notes]
+    return [*warnings, *condition.notes]
 
 
-def healthy(count: int) -> str:
-    """So many, and the verb."""
+def _counted_healthy(count: int) -> str:
+    """The number of healthy recordings, and the verb."""
     return f"{count} healthy recording{' is' if count == 1 else 's are'}"
 
 
-def known(condition: Condition) -> bool:
-    """Whether there are alarm levels at all."""
+def is_calibrated(condition: Condition) -> bool:
+    """Whether there are enough healthy recordings for limits."""
     return bool(np.isfinite(condition.limits.limit).any())
 
 
-def unknown(condition: Condition) -> str:
-    """Why there are none, and what to do."""
+def too_few_healthy(condition: Condition) -> str:
+    """Why there are no limits, and what to do."""
     count = condition.limits.count
     enough = math.floor(1000 * highest_level(count)) / 1000
     return (
-        f"Alarm levels of {percent(condition.level)} are not known: {healthy(count)} enough for "
+        f"Alarm levels of {percent(condition.level)} are not known: {_counted_healthy(count)} enough for "
         f"{percent(enough)}; name more of them with {Parameter('healthy'):=}, or lower {Parameter('level')}."
     )
 
 
 def table(condition: Condition) -> str:
     """The number of the recording at which each indicator of each channel raised its first alarm."""
-    if not known(condition):
+    if not is_calibrated(condition):
         return ""
     rows = []
     for c, channel in enumerate(condition.channels):
-        own = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
-        there = np.isfinite(condition.limits.center[:, c])
-        rows.append([channel, *(cell(own.get(name)) if there[m] else "" for m, name in enumerate(INDICATORS))])
+        alarms = {alarm.indicator: alarm for alarm in condition.alarms if alarm.channel == channel}
+        exists = np.isfinite(condition.limits.center[:, c])
+        rows.append([channel, *(cell(alarms.get(name)) if exists[m] else "" for m, name in enumerate(INDICATORS))])
     lines = aligned(["first alarm", *INDICATORS], rows).splitlines()
     if any(alarm.lasts is None or alarm.lasts > alarm.first for alarm in condition.alarms):
         lines.append("A~B comes and goes from A on and lasts from B on; A~ does not last")
@@ -99,7 +99,7 @@ def table(condition: Condition) -> str:
 
 
 def cell(alarm: Alarm | None) -> str:
-    """A number, counted from 1; where the alarm comes and goes at first, also that from which on it lasts."""
+    """The first recording in alarm, counted from 1; where it comes and goes at first, also where it begins to last."""
     if alarm is None:
         return "-"
     if alarm.lasts == alarm.first:
@@ -109,7 +109,7 @@ def cell(alarm: Alarm | None) -> str:
 
 def verdicts(condition: Condition) -> list[str]:
     """A sentence per channel that shows a change, the earliest first, and one for all others."""
-    if not known(condition):
+    if not is_calibrated(condition):
         return []
     lines, rest = [], single(condition)
     for channel in ranked(condition):
@@ -122,52 +122,57 @@ def verdicts(condition: Condition) -> list[str]:
 
 def ranked(condition: Condition) -> list[str]:
     """Channels that raise an alarm: first those with one that lasts, by when it begins."""
-    begins = {}
+    first = {}
     for channel in single(condition):
-        own = [alarm for alarm in condition.alarms if alarm.channel == channel]
-        if own:
-            begins[channel] = earliest(own)
+        alarms = [alarm for alarm in condition.alarms if alarm.channel == channel]
+        if alarms:
+            first[channel] = earliest(alarms)
     # The law of a channel reads its neighbors, too: where several begin together, the farthest one is named first.
-    return sorted(begins, key=lambda name: _since(begins[name]))
+    return sorted(first, key=lambda name: _urgency(first[name]))
 
 
 def earliest(alarms: list[Alarm]) -> Alarm:
     """The one that lasts longest; of passing ones the first."""
-    return min(alarms, key=_since)
+    return min(alarms, key=_urgency)
 
 
-def _since(alarm: Alarm) -> tuple[bool, int, float]:
-    return alarm.lasts is None, alarm.first if alarm.lasts is None else alarm.lasts, -alarm.peak
+def begin(alarm: Alarm) -> int:
+    """The recording from which on an alarm lasts; of a passing one the first."""
+    return alarm.first if alarm.lasts is None else alarm.lasts
+
+
+def _urgency(alarm: Alarm) -> tuple[bool, int, float]:
+    return alarm.lasts is None, begin(alarm), -alarm.peak
 
 
 def sentence(condition: Condition, channel: str) -> str:
     """Since when a channel is in alarm, by which indicator, and how far it went."""
-    own = [alarm for alarm in condition.alarms if alarm.channel == channel]
-    if not own:
+    alarms = [alarm for alarm in condition.alarms if alarm.channel == channel]
+    if not alarms:
         return "no alarm"
-    first = earliest(own)
-    worst = max(own, key=lambda alarm: alarm.peak)
-    place = first.first if first.lasts is None else first.lasts
+    first = earliest(alarms)
+    worst = max(alarms, key=lambda alarm: alarm.peak)
+    recording = begin(first)
     kind = "alarms that come and go, the first at" if first.lasts is None else "alarm since"
-    same = [a.indicator for a in own if (a.first if first.lasts is None else a.lasts) == place]
+    same = [a.indicator for a in alarms if (a.first if first.lasts is None else a.lasts) == recording]
     by = ", ".join(sorted(same, key=INDICATORS.index))
     return (
-        f"{kind} {where(condition, place)}, {first.side} healthy by {by}; largest: {worst.indicator}, "
+        f"{kind} {recording_text(condition, recording)}, {first.side} healthy by {by}; largest: {worst.indicator}, "
         f"{worst.peak:.3g} healthy sd in recording {worst.peak_at + 1}"
     )
 
 
-def where(condition: Condition, place: int) -> str:
+def recording_text(condition: Condition, recording: int) -> str:
     """A recording by number and name, and how long before the last one."""
-    found = f"recording {place + 1} of {len(condition)} ({condition.recordings[place]})"
+    text = f"recording {recording + 1} of {len(condition)} ({condition.recordings[recording]})"
     if condition.hours is not None:
-        found += f", {condition.hours[-1] - condition.hours[place]:.1f} h before the last"
-    return found
+        text += f", {condition.hours[-1] - condition.hours[recording]:.1f} h before the last"
+    return text
 
 
 def false_alarms(condition: Condition) -> str:
     """How healthy recordings fare with limits from others, and what limits do not promise."""
-    if not known(condition):
+    if not is_calibrated(condition):
         return ""
     lines = []
     check = condition.false_alarms

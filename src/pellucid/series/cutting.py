@@ -1,4 +1,4 @@
-"""Where a recording must be cut: at gaps in time, where time starts anew, and at blanks that are not filled."""
+"""Cuts recordings at gaps in time, where time starts anew, and at blanks that are not filled."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pellucid.series.tables import Table
 Fill = Literal["linear", "previous", "split"]
 Gaps = Literal["split", "ignore"]
 LONGEST = 5
-"""Rows in a row that are filled; more are cut out."""
+"""Consecutive rows that are filled, at most; more are cut out."""
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "days": 86_400.0}
-"""Of each unit that times may have."""
-# A step longer than this, in typical ones, is a gap: of even times, and of others.
+"""Seconds in each unit of time."""
+# The length of a gap in typical steps, where times are even and where they are not.
 _EVEN, _UNEVEN = 1.5, 5.0
-# Of more steps than this share it is not said that they are gaps.
+# Where more than this share of the steps is long, the times are uneven and the steps are no gaps.
 _OFTEN = 0.1
 
 
@@ -31,8 +31,8 @@ class Piece(NamedTuple):
 
     values: np.ndarray
     row: int
-    """The place of its first row, from 0, in the recording."""
-    whole: bool
+    """Its first row in the recording, from 0."""
+    complete: bool
     """Whether it is all of the recording."""
 
 
@@ -44,15 +44,15 @@ class Cutter:
     fill: Fill | None = None
     gaps: Gaps = "split"
     filled: Counter[str] = field(default_factory=Counter)
-    """Cells of each channel."""
-    lost: int = 0
-    """Rows that were cut out."""
+    """The number of cells that were filled in each channel."""
+    removed: int = 0
+    """The number of rows that were cut out."""
     inserted: int = 0
-    """Rows that were missing and are filled."""
-    anew: int = 0
+    """The number of rows that were missing and are filled."""
+    restarts: int = 0
     """How often time started anew."""
     jumps: list[tuple[float, str]] = field(default_factory=list)
-    """The gaps, in steps, each in words."""
+    """The gaps: their lengths in steps, and in words."""
     uneven: list[str] = field(default_factory=list)
     """Recordings with uneven times, in words."""
 
@@ -66,9 +66,9 @@ class Cutter:
         channels : tuple of str
             The columns that are kept.
         times : ndarray, optional
-            (T,) of the rows, if they are known.
+            (T,) times of the rows, if they are known.
         unit : str
-            Of the times, one of `SECONDS`; "" if it is not known.
+            Unit of the times, one of `SECONDS`; "" if it is not known.
         """
         columns = [table.numeric.index(name) for name in channels]
         plain = columns == list(range(table.values.shape[1]))
@@ -76,32 +76,35 @@ class Cutter:
         self._require_numbers(table, channels, values)
         pieces, ahead = [], 0
         for begin, end, missing in self._stretches(table, times, unit):
-            part, where = values[begin:end], np.array([], dtype=np.int64)
+            part, inserted = values[begin:end], np.array([], dtype=np.int64)
             if missing:
-                where = np.repeat([row - begin for row in missing], list(missing.values()))
-                part = np.insert(part.astype(np.float64), where, np.nan, axis=0)
-            row, ahead = begin + ahead, ahead + len(where)
+                inserted = np.repeat([row - begin for row in missing], list(missing.values()))
+                part = np.insert(part.astype(np.float64), inserted, np.nan, axis=0)
+            row, ahead = begin + ahead, ahead + len(inserted)
             if part.dtype.kind != "f" or not np.isnan(part).any():
                 pieces.append(Piece(part, row, False))
                 continue
             new = np.zeros(len(part), dtype=bool)
-            new[where + np.arange(len(where))] = True
-            pieces += [Piece(known, row + first, False) for first, known in self._known(part, channels, new)]
+            new[inserted + np.arange(len(inserted))] = True
+            pieces += [Piece(rows, row + first, False) for first, rows in self._filled(part, channels, new)]
         self.inserted += ahead
         if len(pieces) == 1 and len(pieces[0].values) == len(values) + ahead:
-            pieces = [pieces[0]._replace(whole=True)]
+            pieces = [pieces[0]._replace(complete=True)]
         return pieces
 
     def _require_numbers(self, table: Table, channels: tuple[str, ...], values: np.ndarray) -> None:
         if values.dtype.kind != "f" or np.isfinite(values).all():
             return
-        endless = np.argwhere(np.isinf(values))
-        if len(endless):
-            row, column = endless[0]
+        infinite = np.argwhere(np.isinf(values))
+        if len(infinite):
+            row, column = infinite[0]
             raise InputError(
                 "Recordings must have no infinite values",
-                got=(f"{values[row, column]} in {table.file}, {table.place(channels[column])}, row {table.rows[row]}"),
-                cure=f"correct it, or {_left_out(table)}",
+                got=(
+                    f"{values[row, column]} in {table.file}, {table.column_text(channels[column])}, "
+                    f"row {table.rows[row]}"
+                ),
+                cure=f"correct it, or {_cure(table)}",
             )
         blank = np.isnan(values)
         empty = blank.all(axis=0)
@@ -109,16 +112,16 @@ class Cutter:
             name = channels[int(np.argmax(empty))]
             raise InputError(
                 "Every channel must have values",
-                got=f"none in {table.label}, {table.place(name)}",
-                cure=f"{_left_out(table)}",
+                got=f"none in {table.label}, {table.column_text(name)}",
+                cure=_cure(table),
             )
         if self.fill is None:
             row, column = np.argwhere(blank)[0]
             raise InputError(
                 "Recordings must have no missing values",
                 got=(
-                    f"{table.blank} in {table.file}, {table.place(channels[column])}, "
-                    f"{'at the time of ' if table.pivot else ''}row {table.rows[row]} ({blank.sum()} such "
+                    f"{table.blank} in {table.file}, {table.column_text(channels[column])}, "
+                    f"{'at the time of ' if table.pivot else ''}row {table.rows[row]} ({blank.sum()} "
                     "in all)"
                 ),
                 cure=(
@@ -136,7 +139,7 @@ class Cutter:
             yield 0, len(table), {}
             return
         falls = (np.flatnonzero(np.diff(times) < 0) + 1).tolist()
-        self.anew += len(falls)
+        self.restarts += len(falls)
         for begin, end in zip([0, *falls], [*falls, len(times)], strict=True):
             steps = np.diff(times[begin:end])
             typical = typical_step(times[begin:end])
@@ -167,8 +170,8 @@ class Cutter:
             for first, last in pairwise(cuts):
                 yield first, last, {row: rows for row, rows in missing.items() if first < row < last}
 
-    def _known(self, part: np.ndarray, channels: tuple[str, ...], new: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Stretches without blanks and where they begin: what can be filled is filled, the rest is cut out.
+    def _filled(self, part: np.ndarray, channels: tuple[str, ...], new: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Stretches without blanks, and where they begin: short blanks are filled, the others are cut out.
 
         Parameters
         ----------
@@ -189,29 +192,29 @@ class Cutter:
                 after = part[end, column] if self.fill == "linear" else before
                 result[begin:end, column] = np.linspace(before, after, end - begin + 2)[1:-1]
                 self.filled[name] += int((~new[begin:end]).sum())
-        known = np.asarray(np.isfinite(result).all(axis=1))
-        self.lost += int((~known & ~new).sum())
-        for begin, end in _runs(known):
+        complete = np.asarray(np.isfinite(result).all(axis=1))
+        self.removed += int((~complete & ~new).sum())
+        for begin, end in _runs(complete):
             yield begin, result[begin:end]
 
     def notes(self) -> list[str]:
-        """What was done, in sentences."""
+        """What was cut and filled, a sentence each."""
         result = []
-        if self.anew:
-            times = "once" if self.anew == 1 else f"{self.anew} times"
+        if self.restarts:
+            times = "once" if self.restarts == 1 else f"{self.restarts} times"
             result.append(f"time starts anew {times}: there a recording of its own begins")
         if self.jumps:
             longest = ("the longest " if len(self.jumps) > 1 else "") + max(self.jumps)[1]
             if self.gaps == "ignore":
-                done = "joined as asked, as if nothing lay between"
+                outcome = "joined as asked, as if nothing lay between"
             elif self.fill in ("linear", "previous"):
-                done = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
+                outcome = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
             else:
-                done = (
+                outcome = (
                     f"the recording is cut there; {Parameter('fill', 'linear')} fills up to {LONGEST} missing rows, "
                     f"{Parameter('gaps', 'ignore')} joins what is on either side"
                 )
-            result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {done}")
+            result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {outcome}")
         if self.uneven:
             others = f" and {len(self.uneven) - 1} more" if len(self.uneven) > 1 else ""
             result.append(
@@ -222,14 +225,14 @@ class Cutter:
             how = "by straight lines" if self.fill == "linear" else "with the value before"
             each = ", ".join(f"{name} {count}" for name, count in self.filled.items() if count)
             result.append(f"{counted(sum(self.filled.values()), 'blank cell')} filled {how} ({each})")
-        if self.lost:
+        if self.removed:
             why = "" if self.fill == "split" else f" (more than {LONGEST} in a row, or at an end)"
-            result.append(f"{counted(self.lost, 'row')} with blanks{why} cut out")
+            result.append(f"{counted(self.removed, 'row')} with blanks{why} cut out")
         return result
 
 
 def typical_step(times: np.ndarray) -> float | None:
-    """Between rows: the median, or the mean where many rows share a tick; None if time stands still."""
+    """The median step between rows, or the mean where many rows share a tick; None if time stands still."""
     if len(times) < 3 or times[-1] <= times[0]:
         return None
     steps = np.diff(times)
@@ -241,14 +244,14 @@ def is_uneven(times: np.ndarray, typical: float, limit: float = _EVEN) -> bool:
     """Whether more than one step in ten differs by a tenth, beyond what rounding does, gaps aside."""
     steps = np.diff(times)
     usual = steps[steps <= limit * typical]
-    if (usual == 0).mean() > 0.5:  # many rows to a tick: nothing is known of the steps within
+    if (usual == 0).mean() > 0.5:  # many rows share a tick, within which steps are unknown
         return False
-    off = np.abs(usual - typical)
-    return bool(((off > 0.1 * typical) & (off > _digit(times))).mean() > _OFTEN)
+    gaps = np.abs(usual - typical)
+    return bool(((gaps > 0.1 * typical) & (gaps > _last_digit(times))).mean() > _OFTEN)
 
 
-def _digit(times: np.ndarray) -> float:
-    """The last digit that times are written with."""
+def _last_digit(times: np.ndarray) -> float:
+    """The value of the last digit that times are written with."""
     for digits in range(10):
         unit = 10.0**-digits
         if np.abs(times / unit - np.round(times / unit)).max() < 1e-3:
@@ -256,15 +259,15 @@ def _digit(times: np.ndarray) -> float:
     return 0.0
 
 
-def _left_out(table: Table) -> str:
-    """How a channel is left out, in words: what `drop` names are columns of the file."""
+def _cure(table: Table) -> str:
+    """How a channel is ignored, in words: `drop` names columns of the file, not levels of one."""
     if table.pivot:
         return f"choose others with {Parameter('channels'):=}"
     return f"leave that column out with {Parameter('drop'):=}"
 
 
 def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    """Where a mask holds: (begin, end) of each stretch."""
+    """(begin, end) of each stretch where a mask holds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [(int(begin), int(end)) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
 

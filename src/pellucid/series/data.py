@@ -15,21 +15,21 @@ from pellucid.splitting import hold_out
 from pellucid.tables import LARGEST
 
 UNNAMED = "channel"
-"""What columns are called, with a number, where they have no names."""
+"""The name of columns without one; a number follows."""
 
 
 class Origin(NamedTuple):
-    """Where a recording is from."""
+    """Where a recording comes from."""
 
     file: str
     unit: str = ""
-    """Which of several in the file; "" if there is one."""
+    """The unit, where the file holds several; "" if there is one recording."""
     row: int = 0
-    """The place of its first row, from 0: not 0 if it is a piece of what was cut."""
+    """Its first row in the file's recording, from 0: not 0 if it is a later piece of one that was cut."""
 
     @property
     def label(self) -> str:
-        """The recording that it is, or was a piece of."""
+        """The name of the recording, the same for all of its pieces."""
         return f"{self.file}: {self.unit}" if self.unit else self.file
 
 
@@ -45,13 +45,13 @@ class Recordings:
     """For each recording a table (T, c); lengths may differ."""
     channels: tuple[str, ...]
     sources: tuple[str, ...]
-    """Where each recording comes from: a file name, or a place in a list. Errors name it."""
+    """Where each recording comes from: a file name, or a number in a list. Errors name it."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Ignored columns, and why: they rise or repeat like a clock, or name units."""
+    """Ignored columns, and the reason: they rise or repeat like a clock, or name units."""
     notes: tuple[str, ...] = ()
-    """What else was decided when these were read: where they were cut, what was filled."""
+    """Other decisions when these were read: where they were cut, what was filled."""
     origins: tuple[Origin, ...] = ()
-    """The same as `sources`, in parts: pieces of one recording have the same file and unit."""
+    """`sources` in parts: pieces of one recording have the same file and unit."""
 
     def __post_init__(self) -> None:
         if not self.origins:
@@ -60,13 +60,13 @@ class Recordings:
             raise InputError(
                 "There must be at least one recording with at least one channel", got="none", cure="pass some"
             )
-        refuse_twice(self.channels, "the recordings")
+        require_distinct(self.channels, "the recordings")
         for table, source in zip(self.values, self.sources, strict=True):
             if table.shape[1] != len(self.channels):
                 raise InputError(
                     f"Every recording must have the {len(self.channels)} channels {', '.join(self.channels)}",
                     got=f"{table.shape[1]} columns in {source}",
-                    cure="leave that one out, or give it the same columns",
+                    cure="leave that one out, or add the missing columns",
                 )
             if not len(table):
                 raise InputError("Every recording must have rows", got=f"none in {source}", cure="leave it out")
@@ -77,7 +77,7 @@ class Recordings:
                     "Recordings must have no missing or infinite values",
                     got=(
                         f"{table[row, column]} in {source}, column {self.channels[column]!r}, row {row + 1} "
-                        f"({len(bad)} such in all)"
+                        f"({len(bad)} in all)"
                     ),
                     cure="fill the gap, or split the recording there",
                 )
@@ -88,9 +88,9 @@ class Recordings:
                     f"Recordings must have no values beyond {LARGEST:g}",
                     got=(
                         f"{table[row, column]:g} in {source}, column {self.channels[column]!r}, row "
-                        f"{row + 1} ({len(large)} such in all)"
+                        f"{row + 1} ({len(large)} in all)"
                     ),
-                    cure="mend it, or use another unit",
+                    cure="correct it, or use another unit",
                 )
 
     def __len__(self) -> int:
@@ -112,17 +112,17 @@ class Recordings:
         return [origin.label for origin in self.origins]
 
     def decisions(self) -> list[str]:
-        """What was left out and what was done when these were read, a sentence each."""
+        """Ignored columns, and what else was decided when these were read, a sentence each."""
         reasons: dict[str, list[str]] = {}
         for name, reason in self.ignored:
             reasons.setdefault(reason, []).append(name)
         result = []
-        # Text can be no channel.
+        # Text cannot be a channel.
         numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
-            who = f"{', '.join([name, *others[:-1]])} and {others[-1]} are ignored, as each" if others else ""
+            subject = f"{', '.join([name, *others[:-1]])} and {others[-1]} are ignored, as each" if others else ""
             cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
-            result.append(f"{who or f'{name} is ignored, as it'} {reason}{cure}")
+            result.append(f"{subject or f'{name} is ignored, as it'} {reason}{cure}")
         return [*result, *self.notes]
 
     def require_variation(self) -> None:
@@ -137,7 +137,7 @@ class Recordings:
                         f"{float(first):g} in column {name!r}, rows 1 to {len(self.values[0])} of "
                         f"{self.sources[0]}{others}"
                     ),
-                    cure=f"leave that channel out with {Parameter('channels'):=}",
+                    cure=f"leave that channel out of {Parameter('channels')}",
                     parameter="channels",
                 )
 
@@ -147,12 +147,12 @@ class Recordings:
         columns = columns_of(names, self.channels, self.sources[0])
         return replace(self, values=tuple(table[:, columns] for table in self.values), channels=tuple(names))
 
-    def ends(self) -> list[int]:
-        """The places of the last pieces of all recordings: what comes after them is not known."""
+    def last_pieces(self) -> list[int]:
+        """The positions of the last pieces of all recordings, after which nothing is known."""
         return sorted({origin.label: i for i, origin in enumerate(self.origins)}.values())
 
     def unused(self, length: int) -> str | None:
-        """In one sentence how much lies in pieces that are shorter than a sequence of `length` rows."""
+        """How many rows are in pieces shorter than `length` rows, in one sentence; None if there are none."""
         short = [len(table) for table in self.values if len(table) < length]
         if not short:
             return None
@@ -162,17 +162,24 @@ class Recordings:
     def starts(self, length: int, *, stride: int | None = None) -> list[tuple[int, int]]:
         """Where subsequences begin, as (recording, row): every `stride` rows, by default disjoint.
 
-        What is left at a recording's end, shorter than `length`, is not used, nor is a piece of a recording that was
-        cut, if it is shorter; a whole recording shorter than `length` is refused.
+        Fewer than `length` rows at a recording's end are not used, nor are shorter pieces of a recording that was cut;
+        a shorter recording that was not cut is refused.
+
+        Parameters
+        ----------
+        length : int
+            Rows of a subsequence.
+        stride : int, optional
+            Rows from the start of one to that of the next; by default `length`.
         """
         length = _checks.whole(length, 1, "length")
         stride = length if stride is None else _checks.whole(stride, 1, "stride")
         longest = max(map(len, self.values))
         pieces = Counter(origin.label for origin in self.origins)
         for table, source, origin in zip(self.values, self.sources, self.origins, strict=True):
-            whole = origin.row == 0 and pieces[origin.label] == 1
-            if len(table) < length and (longest < length or whole):
-                cut = "" if whole else ", a piece of what was cut"
+            uncut = origin.row == 0 and pieces[origin.label] == 1
+            if len(table) < length and (longest < length or uncut):
+                cut = "" if uncut else ", a piece of a recording that was cut"
                 raise InputError(
                     f"A recording must have at least context + horizon = {length} rows",
                     got=f"{len(table)} in {source}{cut}",
@@ -181,28 +188,37 @@ class Recordings:
         return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
 
     def sequences(self, length: int, *, stride: int | None = None) -> np.ndarray:
-        """(S, length, c): subsequences of every recording; see `starts`."""
+        """(S, length, c) subsequences of every recording; see `starts`."""
         return np.stack([self.values[i][row : row + length] for i, row in self.starts(length, stride=stride)])
 
     def hold_out(self, share: float, length: int, *, seed: int = 0) -> tuple[Recordings, Recordings]:
-        """Cut out disjoint pieces of `length` rows at random, about this share of all rows.
+        """Cut out disjoint pieces at random.
+
+        Parameters
+        ----------
+        share : float
+            The share of all rows that is held out, about.
+        length : int
+            Rows of a piece.
+        seed : int
+            Seed of the choice.
 
         Returns
         -------
         (Recordings, Recordings)
-            What remains, in as many recordings as the cuts leave (of at least `length` rows), and the pieces. No value
-            is in both, so that sequences of the one, overlapping or not, share nothing with the other.
+            The rest, cut where the pieces were (parts of fewer than `length` rows are dropped), and the pieces. No
+            value is in both, so that sequences of the one, overlapping or not, share nothing with the other.
         """
-        places = self.starts(length)
-        remaining, chosen = hold_out(len(places), share, seed=seed)
+        starts = self.starts(length)
+        remaining, chosen = hold_out(len(starts), share, seed=seed)
         if not len(remaining):
             raise InputError(
                 f"There must be at least two sequences of {length} rows, to learn from one and validate on the other",
-                got=f"{len(places)}",
+                got=f"{len(starts)}",
                 cure=f"record more, or set {Parameter('validation', 0)}",
                 parameter="validation",
             )
-        pieces = [(i, row, row + length) for i, row in (places[j] for j in chosen)]
+        pieces = [(i, row, row + length) for i, row in (starts[j] for j in chosen)]
         cuts: dict[int, list[int]] = {i: [] for i in range(len(self))}
         for i, row, _ in pieces:
             cuts[i].append(row)
@@ -215,13 +231,13 @@ class Recordings:
                 begin = row + length
         return self.cut(rest), self.cut(pieces)
 
-    def pick(self, places: Sequence[int]) -> Recordings:
-        """Some of the recordings."""
+    def pick(self, positions: Sequence[int]) -> Recordings:
+        """The recordings at these positions."""
         return replace(
             self,
-            values=tuple(self.values[i] for i in places),
-            sources=tuple(self.sources[i] for i in places),
-            origins=tuple(self.origins[i] for i in places),
+            values=tuple(self.values[i] for i in positions),
+            sources=tuple(self.sources[i] for i in positions),
+            origins=tuple(self.origins[i] for i in positions),
         )
 
     def cut(self, parts: Sequence[tuple[int, int, int]]) -> Recordings:
@@ -239,7 +255,7 @@ class Recordings:
 
 
 def names_of(channels: str | Iterable[Any]) -> list[str]:
-    """Names, given as one or several."""
+    """A list of names, from one name or several."""
     names = [channels] if isinstance(channels, str) else [str(name) for name in channels]
     if not names:
         raise InputError(
@@ -252,7 +268,7 @@ def names_of(channels: str | Iterable[Any]) -> list[str]:
 
 
 def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list[int]:
-    """Where the wanted columns are."""
+    """The positions of the wanted columns."""
     for name in wanted:
         if name not in names:
             raise InputError(
@@ -260,11 +276,12 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
                 got=f"{name!r}",
                 cure=f"its columns are {', '.join(names)}",
             )
-        refuse_twice([other for other in names if other == name], source)
+        require_distinct([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]
 
 
-def refuse_twice(names: Sequence[str], source: str) -> None:
+def require_distinct(names: Sequence[str], source: str) -> None:
+    """Refuse a name that occurs twice."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(
@@ -273,4 +290,5 @@ def refuse_twice(names: Sequence[str], source: str) -> None:
 
 
 def default_names(count: int) -> list[str]:
+    """Names of columns that have none."""
     return [f"{UNNAMED} {i + 1}" for i in range(count)]

@@ -6,13 +6,13 @@ import numpy as np
 
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import FittedForecaster
-from pellucid.series.witnessing import Trace, Witnessing
-from pellucid.trust import FEWEST, Calibration, check_level, stated, unknown
+from pellucid.series.witness_fitter import WitnessedBatch, WitnessFitter
+from pellucid.trust import FEWEST, Calibration, check_level, known_bounds, no_bound_reason
 
 
 def explain_forecast(
     fitted: FittedForecaster,
-    witnessing: Witnessing,
+    fitter: WitnessFitter,
     context: np.ndarray,
     actual: np.ndarray | None,
     *,
@@ -23,45 +23,45 @@ def explain_forecast(
     scaling = fitted.scaling
     forced = forced and actual is not None
     seen = np.concatenate([context, actual]) if forced and actual is not None else context
-    trace = witnessing.trace(fitted.network, scaling.standardize(seen[None]), forced=forced)
-    mean, covariance = scaling.moments(trace.gaussian)
-    theta = witnessing.parameters(trace.witnesses)
-    lags = scaling.values(trace.features)[0]
+    batch = fitter.witness(fitted.network, scaling.standardize(seen[None]), forced=forced)
+    mean, covariance = scaling.moments(batch.gaussian)
+    theta = fitter.parameters(batch.witnesses)
+    lags = scaling.values(batch.features)[0]
     calibration = fitted.calibrations.get("forced" if forced else "generated")
-    bound, why_not = _bound(trace, witnessing, calibration, level)
+    bound, why_not = _bound(batch, fitter, calibration, level)
     return ForecastExplanation(
         channels=fitted.channels,
         shift=scaling.shift,
         scale=scaling.scale,
-        order=witnessing.order,
-        radius=witnessing.radius,
+        order=fitter.order,
+        radius=fitter.radius,
         context=context,
         mean=mean[0],
         covariance=covariance[0],
         parameters=theta,
         witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
-        fit=witnessing.fit(trace.witnesses),
+        fit=fitter.neighborhood_errors(batch.witnesses),
         actual=actual,
         forced=forced,
         level=check_level(level),
         bound=bound,
         calibrated=0 if calibration is None else len(calibration),
         why_not=why_not,
-        explained=witnessing.explained(trace.witnesses),
+        explained=fitter.held_out_explained(batch.witnesses),
     )
 
 
 def _bound(
-    trace: Trace, witnessing: Witnessing, calibration: Calibration | None, level: float
+    batch: WitnessedBatch, fitter: WitnessFitter, calibration: Calibration | None, level: float
 ) -> tuple[np.ndarray | None, str | None]:
     """(horizon, c) how far the law of each step can be trusted, in the units of the data; or why that is not known."""
-    saturated = trace.witnesses.saturated().numpy()
-    small = (trace.witnesses.hoods.sizes < FEWEST).numpy()
+    saturated = batch.witnesses.saturated().numpy()
+    small = (batch.witnesses.hoods.sizes < FEWEST).numpy()
     bound = None
     if calibration is not None:
-        bounds = witnessing.in_units(calibration.bound(witnessing.absolute(trace.witnesses), level))
-        bound = stated(np.where((saturated | small)[:, None], np.inf, bounds))
+        bounds = fitter.in_units(calibration.bound(fitter.absolute_gaps(batch.witnesses), level))
+        bound = known_bounds(np.where((saturated | small)[:, None], np.inf, bounds))
     if bound is not None:
         return bound, None
     full = bool(saturated[~small].all()) and not small.all()
-    return None, unknown(level, 0 if calibration is None else len(calibration), saturated=full)
+    return None, no_bound_reason(level, 0 if calibration is None else len(calibration), saturated=full)

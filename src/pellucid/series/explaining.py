@@ -1,4 +1,4 @@
-"""Explanations of recordings: after which row, along what, and of every file of a folder."""
+"""Explained forecasts of recordings: after which row, from what, and of every file of a folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 from pellucid.text_tables import aligned
 
 if TYPE_CHECKING:
@@ -18,22 +18,26 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesExplaining(NoOptions):
+class SeriesExplaining(Options):
     """Which forecast of a recording is explained."""
 
     at: int | None = option(
-        None, "The row after which the forecast starts, counted from 1.", metavar="ROW", default="the last", minimum=1
+        None,
+        "The row after which the forecast starts, counted from 1.",
+        metavar="ROW",
+        default_text="the last",
+        minimum=1,
     )
     forced: bool = option(False, "Predict each step from the real values before it.")
 
 
-class Start(NamedTuple):
+class ForecastStart(NamedTuple):
     """Where a forecast begins."""
 
     piece: int
-    """The place of the piece among the recordings."""
+    """The position of the piece among the recordings."""
     row: int
-    """How many of its rows come before the forecast."""
+    """The number of its rows before the forecast."""
 
 
 def explain_recordings(
@@ -41,8 +45,18 @@ def explain_recordings(
 ) -> tuple[dict[str, ForecastExplanation], dict[str, InputError]]:
     """An explanation of each recording, after the row of the settings or after the last one.
 
-    What really came is shown where it is in the recording. Beside the local laws stands that of the recording as a
-    whole.
+    What really came is part of an explanation where the recording holds it, and so is the law of the whole recording.
+
+    Parameters
+    ----------
+    model : Forecaster
+        The trained model.
+    source : Recordings
+        The recordings.
+    settings : SeriesExplaining
+        Which forecast is explained.
+    level : float
+        The confidence of the bounds.
 
     Returns
     -------
@@ -51,7 +65,7 @@ def explain_recordings(
     """
     explanations: dict[str, ForecastExplanation] = {}
     errors: dict[str, InputError] = {}
-    for last in source.ends():
+    for last in source.last_pieces():
         label = source.origins[last].label
         try:
             start = _start(model, source, last, settings)
@@ -62,15 +76,15 @@ def explain_recordings(
     return explanations, errors
 
 
-def _start(model: Forecaster, source: Recordings, last: int, settings: SeriesExplaining) -> Start:
+def _start(model: Forecaster, source: Recordings, last: int, settings: SeriesExplaining) -> ForecastStart:
     """Where the forecast of the recording begins whose last piece this is."""
     if settings.at is None:
-        return Start(last, len(source.values[last]) - (model.horizon if settings.forced else 0))
+        return ForecastStart(last, len(source.values[last]) - (model.horizon if settings.forced else 0))
     pieces = _pieces(source, last)
     for i in pieces:
         begin = source.origins[i].row
         if begin < settings.at <= begin + len(source.values[i]):
-            return Start(i, settings.at - begin)
+            return ForecastStart(i, settings.at - begin)
     spans = [f"{source.origins[i].row + 1} to {source.origins[i].row + len(source.values[i])}" for i in pieces]
     raise InputError(
         f"{Parameter('at')} must be a row of the recording",
@@ -80,16 +94,16 @@ def _start(model: Forecaster, source: Recordings, last: int, settings: SeriesExp
     )
 
 
-def _pieces(source: Recordings, place: int) -> list[int]:
-    """The places of all pieces of the recording that one is a piece of."""
-    label = source.origins[place].label
+def _pieces(source: Recordings, piece: int) -> list[int]:
+    """The positions of all pieces of the same recording."""
+    label = source.origins[piece].label
     return [i for i, origin in enumerate(source.origins) if origin.label == label]
 
 
 def _explanation(
-    model: Forecaster, source: Recordings, start: Start, settings: SeriesExplaining, level: float
+    model: Forecaster, source: Recordings, start: ForecastStart, settings: SeriesExplaining, level: float
 ) -> ForecastExplanation:
-    """The forecast that begins here, with the law of the recording as a whole."""
+    """The forecast from this start, with the law of the whole recording."""
     values, row = source.values[start.piece], start.row
     begin, name = source.origins[start.piece].row, source.sources[start.piece]
     if row < model.context:
@@ -116,28 +130,29 @@ def _explanation(
 
 
 def overview(explanations: Mapping[str, ForecastExplanation], target: str | int | None = None) -> str:
-    """A line for each forecast: how closely it follows its laws, and how much the law of the whole explains.
+    """A line for each forecast: how closely it follows its laws, and how much the law of the whole recording explains.
 
     Parameters
     ----------
     explanations : mapping of str to ForecastExplanation
-        By recording and row.
+        Explanations by recording and row.
     target : str or int, optional
         The channel to speak of; by default all of them.
     """
     rows, enough = [], 0
     for label, explanation in explanations.items():
-        whole, local = (None, None) if explanation.overall is None else explanation.overall.shares()
-        enough += explanation.overall is not None and bool(explanation.overall.enough())
-        shares = ["-" if share is None else f"{share:.0%}" for share in (local, whole)]
+        law = explanation.overall
+        overall, local = (None, None) if law is None else law.shares()
+        enough += law is not None and law.verdict() is not None
+        shares = ["-" if share is None else f"{share:.0%}" for share in (local, overall)]
         deviation = relative_deviation(explanation, target)
         rows.append([label, f"{deviation:.3g}", f"{explanation.variation.mean():.4g}", *shares])
     head = ["forecast", "relative deviation", "variation", "held-out variance explained: local", "whole"]
     lines = [aligned(head, rows), "held-out variance explained is over one-step predictions of the whole recording"]
     if enough:
         lines.append(
-            f"in {enough} of {len(rows)} one law for the whole recording is enough: so few steps do not determine "
-            "local coefficients"
+            f"in {enough} of {len(rows)} one law for the whole recording is enough: a forecast has too few steps to "
+            "determine local coefficients"
         )
     return "\n".join(lines)
 
@@ -148,7 +163,7 @@ def relative_deviation(explanation: ForecastExplanation, target: str | int | Non
     Parameters
     ----------
     explanation : ForecastExplanation
-        Of H steps.
+        The explanation.
     target : str or int, optional
         The channel; by default the mean square over all of them.
     """

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import torch
 
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError
 from pellucid.explanations import Explanation
-from pellucid.numbers import percent
-from pellucid.series.laws import spectral_radius, unstable
+from pellucid.series import explanation_text
+from pellucid.series.explanation_text import COLUMNS
 from pellucid.series.overall import RecordingLaw
-from pellucid.series.sentences import NOTHING
-from pellucid.trust import LEVEL, typical, unknown
-from pellucid.verdicts import NEAR_ZERO
+from pellucid.series.stability import instability_note, spectral_radius
+from pellucid.trust import LEVEL
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 _ARRAYS = (
     "context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound", "explained",
 )  # fmt: skip
-# Channels and steps that a summary names, and parameters that a table shows.
-_CHANNELS = 6
-_STEPS = 10
-_COLUMNS = 12
 
 
 @final
@@ -122,20 +117,20 @@ class ForecastExplanation(Explanation):
         """The law of one step, from 0; print it to read it, call it with the lags to evaluate it."""
         steps = range(len(self))
         try:
-            place = steps[operator.index(step)]
+            center = steps[operator.index(step)]
         except IndexError:
             raise IndexError(f"Steps run from 0 to {len(self) - 1}. Got {step}.") from None
-        members = [other for other in steps if abs(other - place) <= self.radius]
+        members = [other for other in steps if abs(other - center) <= self.radius]
         return LinearWitness(
-            center=place,
-            place=f"step {place + 1}{unstable(float(self.spectral_radius[place]))}",
+            center=center,
+            place=f"step {center + 1}{instability_note(float(self.spectral_radius[center]))}",
             size=len(members),
-            rmse=float(self.fit[place]),
+            rmse=float(self.fit[center]),
             digits=self.digits,
             feature_names=lag_names(self.channels, order=self.order),
             output_names=[f"{name}[t+1]" for name in self.channels],
-            coefficients=torch.from_numpy(self.parameters[place, 1:]),
-            intercept=torch.from_numpy(self.parameters[place, 0]),
+            coefficients=torch.from_numpy(self.parameters[center, 1:]),
+            intercept=torch.from_numpy(self.parameters[center, 0]),
         )
 
     @property
@@ -146,7 +141,13 @@ class ForecastExplanation(Explanation):
         return 4 + int(np.ceil(np.log10(max(1.0, float(np.abs(self.shift / self.scale).max())))))
 
     def channel(self, name: str | int | None) -> int:
-        """The place of a channel, given by name or place; by default the first."""
+        """The position of a channel.
+
+        Parameters
+        ----------
+        name : str or int, optional
+            Its name or position; by default the first.
+        """
         if name is None:
             return 0
         if name in self.channels:
@@ -154,43 +155,21 @@ class ForecastExplanation(Explanation):
         try:
             return range(len(self.channels))[operator.index(name)]  # type: ignore[arg-type]
         except (TypeError, IndexError):
-            known = ", ".join(self.channels)
-            raise InputError(f"The channel must be one of {known}", got=f"{name!r}", cure="name one of them") from None
+            raise InputError(
+                f"The channel must be one of {', '.join(self.channels)}", got=f"{name!r}", cure="name one of them"
+            ) from None
 
-    def table(self, channel: str | int | None = None, *, columns: int | None = _COLUMNS) -> str:
+    def table(self, channel: str | int | None = None, *, columns: int | None = COLUMNS) -> str:
         """A row per step: the forecast of one channel, what the witness says, and the witness's parameters.
 
         Parameters
         ----------
         channel : str or int, optional
-            Which one; by default the first.
+            The channel, by name or position; by default the first.
         columns : int, optional
-            Show so many parameters, those that matter most; None shows all.
+            The number of parameters to show, those that matter most; None shows all.
         """
-        k = self.channel(channel)
-        strength = np.abs(self.standardized[:, :, k]).mean(0)
-        count = len(strength) if columns is None else min(columns, len(strength))
-        shown = np.sort(np.argsort(-strength, kind="stable")[:count])
-        sd = np.sqrt(self.covariance[:, k, k])
-        real = {} if self.actual is None else {"real": self.actual[:, k]}
-        told = {"forecast": self.mean[:, k], **real, "one-step sd": sd, "witness": self.witnessed[:, k]}
-        head = ["step", *told, *(self.names[i] for i in shown)]
-        rows = [
-            [str(h + 1), *(f"{values[h]:.4g}" for values in told.values()),
-             *(f"{v:.3g}" for v in self.parameters[h, shown, k])]
-            for h in range(len(self))
-        ]  # fmt: skip
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]]
-        if self.overall is not None:
-            whole = ["all", *[""] * len(told), *(f"{v:.3g}" for v in self.overall.parameters[shown, k])]
-            lines.append("  ".join(f"{cell:>{w}}" for cell, w in zip(whole, widths, strict=True)))
-            lines.append(f"all: {self.overall.sentence()}")
-        if count < len(strength):
-            every = Parameter("columns", None)
-            hint = f"; {every} shows all" if every.settable else ""
-            lines.append(f"... and {len(strength) - count} weaker parameters{hint}")
-        return "\n".join(lines)
+        return explanation_text.table(self, self.channel(channel), columns=columns)
 
     def text(self, target: str | int | None = None) -> str:
         """What the steps are predicted from, and how one channel follows its laws.
@@ -200,68 +179,20 @@ class ForecastExplanation(Explanation):
         target : str or int, optional
             The channel, by name or position; by default the first.
         """
-        along = self.along()
-        others = target is None and len(self.channels) > 1
-        hint = f"; {Parameter('target')} shows the other channels" if others else ""
-        head = f"Channel {self.channels[self.channel(target)]!r} and the law that it follows{hint}:"
-        return "\n".join([*([along] if along else []), head, self.table(target), self.summary()])
-
-    def along(self) -> str:
-        """What the steps are predicted from, in words; empty if not known."""
-        if self.forced is None:
-            return ""
-        return "each step from the real values before it" if self.forced else "each step from the forecast so far"
+        return explanation_text.text(self, target)
 
     def summary(self) -> str:
         """How closely the forecast follows its laws, channel by channel, and how much these change."""
-        gaps = np.sqrt(np.square(self.mean - self.witnessed).mean(0))
-        moves = self.mean.std(axis=0)
-        parts = [
-            f"{name} {gap:.3g}" + (f" ({gap / move:.0%})" if move > 0 else "")
-            for name, gap, move in zip(self.channels, gaps, moves, strict=True)
-        ]
-        more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
-        first = self.held_out()
-        text = f"{first}\n" if first else ""
-        text += "deviation from the law, rms over the steps (and relative to how much the forecast moves):\n  "
-        text += ", ".join(parts[:_CHANNELS]) + more
-        text += f"\nvariation {self.variation.mean():.4g}: mean change of all parameters from step to step"
-        return f"{text}\n{self.stability()}\n{self.trust()}"
-
-    def held_out(self) -> str:
-        """How much the laws explain at steps that they were not fitted to, in one line; empty if not known."""
-        if self.explained is None or not np.isfinite(self.explained).any():
-            return ""
-        share = float(np.nanmean(self.explained))
-        text = f"held-out variance explained {share:.0%} along this forecast"
-        return f"{text}: {NOTHING}" if share < NEAR_ZERO else text
-
-    def stability(self) -> str:
-        """Whether the laws are stable, in one line."""
-        radii = self.spectral_radius
-        text = f"spectral radius of the laws {np.median(radii):.3g} (median over the steps)"
-        places = [str(step + 1) for step in np.flatnonzero(radii > 1)]
-        if not places:
-            return text
-        which = ", ".join(places[:_STEPS]) + (", ..." if len(places) > _STEPS else "")
-        return f"{text}; unstable (above 1) at {len(places)} of {len(radii)} steps: {which}"
+        return explanation_text.summary(self)
 
     def trust(self) -> str:
-        """In one sentence how far the laws can be trusted near the forecast."""
-        if self.bound is None:
-            return self.why_not or unknown(self.level, self.calibrated)
-        named = list(zip(self.channels, typical(self.bound), strict=True))
-        values = ", ".join(f"{name} {value:.3g}" for name, value in named if np.isfinite(value))
-        rest = ", ".join(name for name, value in named if not np.isfinite(value))
-        return (
-            f"with {percent(self.level)} confidence the law of a step is within {values} of the network at a further "
-            f"position within its radius (median over the steps; calibrated on {self.calibrated} held-out sequences)"
-        ) + (f"; not known for {rest}" if rest else "")
+        """How far the laws can be trusted near the forecast, in one sentence."""
+        return explanation_text.trust(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
         arrays = {name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS}
-        if self.bound is not None:  # what is not known is nothing, not a number
+        if self.bound is not None:  # JSON has no NaN
             arrays["bound"] = np.where(np.isnan(self.bound), np.array(None), self.bound).tolist()
         return {
             "channels": list(self.channels),
@@ -304,8 +235,8 @@ class ForecastExplanation(Explanation):
         spectral radius and parameters.
         """
         radii = self.spectral_radius.tolist()
-        told = ["forecast", "real", "one-step sd", "witness", "deviation", "bound", "spectral radius"]
-        yield ["step", "channel", *told, *self.names]
+        columns = ["forecast", "real", "one-step sd", "witness", "deviation", "bound", "spectral radius"]
+        yield ["step", "channel", *columns, *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
                 gap = abs(self.mean[h, k] - self.witnessed[h, k])
@@ -322,7 +253,7 @@ class ForecastExplanation(Explanation):
         Parameters
         ----------
         path : str or Path
-            Of the HTML file.
+            The file to write.
         title : str, optional
             What was explained, for instance the name of a file; by default the channels.
         """

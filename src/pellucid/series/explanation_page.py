@@ -12,8 +12,9 @@ from pellucid.report.numbers import MINUS, number, percent
 from pellucid.report.page import embed, render, write_page
 from pellucid.report.sections import trust_sentence
 from pellucid.report.traces import Trace, heat_map, lines, scale_of
-from pellucid.series.laws import spectral_radius, unstable
-from pellucid.trust import typical, unknown
+from pellucid.series import explanation_text
+from pellucid.series.stability import instability_note, spectral_radius
+from pellucid.trust import median_bounds, no_bound_reason
 from pellucid.witnesses.text import law_text
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ def write_one(explanation: ForecastExplanation, path: str | Path, *, title: str 
     Parameters
     ----------
     explanation : ForecastExplanation
-        What is shown.
+        The explanation.
     path : str or Path
-        Of the HTML file.
+        The file to write.
     title : str, optional
         What was explained; by default the channels.
     """
@@ -61,8 +62,8 @@ def fragment(explanation: ForecastExplanation) -> Markup:
 def _about(explanation: ForecastExplanation) -> str:
     *names, last = explanation.channels
     text = f"{', '.join(names)} and {last}" if names else last
-    along = explanation.along()
-    return f"{counted(len(explanation), 'step')} of {text}" + (f", {along}" if along else "")
+    basis = explanation_text.basis(explanation)
+    return f"{counted(len(explanation), 'step')} of {text}" + (f", {basis}" if basis else "")
 
 
 def channels_of(explanation: ForecastExplanation) -> range:
@@ -89,8 +90,9 @@ def view(explanation: ForecastExplanation) -> dict[str, Any]:
 
 
 def _worth(explanation: ForecastExplanation) -> list[str]:
-    enough = None if explanation.overall is None else explanation.overall.enough()
-    return [explanation.held_out(), *([enough] if enough else []), explanation.stability()]
+    """What the laws are worth, a line each."""
+    overall = None if explanation.overall is None else explanation.overall.verdict()
+    return [explanation_text.held_out(explanation), overall or "", explanation_text.stability(explanation)]
 
 
 def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     theta = explanation.standardized[:, :, k].T
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
-    bound = np.nan if explanation.bound is None else typical(explanation.bound)[k]
+    bound = np.nan if explanation.bound is None else median_bounds(explanation.bound)[k]
     gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
     return {
         "name": name,
@@ -121,7 +123,7 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
         "unit": "in the units of the data" if explanation.scale is None else "standardized",
         "weaker": len(theta) - len(rows),
         "law": law_texts(explanation, k)[0],
-        "overall": _whole(explanation, k),
+        "overall": _overall_law(explanation, k),
     }
 
 
@@ -131,7 +133,7 @@ def _strongest(theta: np.ndarray) -> list[int]:
     return sorted(np.argsort(-strength, kind="stable")[:_ROWS].tolist())
 
 
-def _whole(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
+def _overall_law(explanation: ForecastExplanation, k: int) -> dict[str, Any] | None:
     """The law of the recording as a whole, and how it compares with the local ones."""
     law = explanation.overall
     if law is None:
@@ -153,7 +155,7 @@ def law_texts(explanation: ForecastExplanation, k: int, parameters: np.ndarray |
     texts = []
     for theta, radius in zip(parameters[:, :, k].tolist(), spectral_radius(parameters).tolist(), strict=True):
         law = law_text([(theta[i], names[i]) for i in rows], digits=explanation.digits, minus=MINUS)
-        texts.append(f"{explanation.channels[k]}[t+1] = {law}{more}{unstable(radius)}")
+        texts.append(f"{explanation.channels[k]}[t+1] = {law}{more}{instability_note(radius)}")
     return texts
 
 
@@ -161,15 +163,15 @@ def _trust(explanation: ForecastExplanation) -> str:
     """The sentence of the trust number, with the median over the steps."""
     text, rest = None, []
     if explanation.bound is not None:
-        named = list(zip(explanation.channels, typical(explanation.bound).tolist(), strict=True))
-        parts = [number(v, 2) + (f" ({name})" if len(named) > 1 else "") for name, v in named if np.isfinite(v)]
+        bounds = list(zip(explanation.channels, median_bounds(explanation.bound).tolist(), strict=True))
+        parts = [number(v, 2) + (f" ({name})" if len(bounds) > 1 else "") for name, v in bounds if np.isfinite(v)]
         text = listed(parts, _BOUNDS)
-        rest = [name for name, v in named if not np.isfinite(v)]
+        rest = [name for name, v in bounds if not np.isfinite(v)]
     return trust_sentence(
         text,
         explanation.level,
         explanation.calibrated,
-        explanation.why_not or unknown(explanation.level, explanation.calibrated),
+        explanation.why_not or no_bound_reason(explanation.level, explanation.calibrated),
         witness="the law of a step",
         where="a further position within its radius that it was not fitted to",
         held_out="sequence",

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.numbers import percent
-from pellucid.trust import typical
+from pellucid.trust import median_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,9 +30,9 @@ def plot_explanations(
     Parameters
     ----------
     explanations : mapping of str to ForecastExplanation
-        Of one context, by name: DEEP beside GAME, say.
+        Explanations of one context, by name: DEEP beside GAME, say.
     channel : str or int, optional
-        Which one; by default the first.
+        The channel, by name or position; by default the first.
     standardized : bool
         Draw the parameters in units of each channel's standard deviation, so that channels of different units can be
         compared; False draws them in the units of the data, as the paper does.
@@ -54,7 +54,7 @@ def plot_explanations(
                             extent=(0.5, theta.shape[1] + 0.5, len(theta) - 0.5, -0.5))  # fmt: skip
         rms = float(np.sqrt(np.square(explanation.mean[:, k] - explanation.witnessed[:, k]).mean()))
         title = f"{_plain(name)}: deviation {rms:.3g}"
-        bound = np.nan if explanation.bound is None else typical(explanation.bound)[k]
+        bound = np.nan if explanation.bound is None else median_bounds(explanation.bound)[k]
         if np.isfinite(bound):
             title += f", nearby within {bound:.3g} ({percent(explanation.level)} confidence)"
         axis.set_title(title, loc="left", fontsize=10 if explanation.bound is None else 8)

@@ -10,8 +10,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
-from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, refuse_twice
-from pellucid.series.gathering import gather, treatment
+from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, require_distinct
+from pellucid.series.gathering import checked_treatment, gather
 from pellucid.series.tables import Table, from_arrow, tables_of
 from pellucid.tables import read_columns
 
@@ -34,9 +34,9 @@ def read(
 ) -> Recordings:
     """Recordings from a file, or from a folder with one recording per file, in the order of their names.
 
-    Columns that rise or repeat like a clock, and stamps such as "2024-05-01 12:30", are times and no channels: they
-    are ignored, unless `channels` names them, and tell where the rows do not follow each other. What was decided is
-    in `Recordings.ignored` and `Recordings.notes`.
+    Columns that rise or repeat like a clock, and stamps such as "2024-05-01 12:30", are times, not channels: they
+    are ignored, unless `channels` names them, and show where rows do not follow each other. What was decided is in
+    `Recordings.ignored` and `Recordings.notes`.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def read(
         c) for S recordings; optionally `channels`, the names of the c channels, and `names`, those of the S
         recordings.
     channels : str or sequence of str, optional
-        The columns to use, by default all columns of numbers that are no times.
+        The columns to use; by default all columns of numbers that are not times.
     drop : str or iterable of str, optional
-        Columns to leave out.
+        Columns to ignore.
     by : str, optional
         A column that tells units apart, each of which is a recording of its own; by default a column called unit, id
         or the like, if time starts anew where it changes.
     pivot : str, optional
         A column that names the channel of each row, for tables with one row per sensor and time.
     fill : str, optional
-        What is done about blanks: "linear" fills up to five in a row by straight lines, "previous" with the value
+        How blanks are treated: "linear" fills up to five in a row by straight lines, "previous" with the value
         before, and cuts the recording where there are more; "split" cuts it at each; None refuses them. The first two
         also fill up to five rows that are missing in time.
     gaps : str
@@ -74,7 +74,7 @@ def read(
         )
     if decimal not in (".", ","):
         raise InputError(f'{Parameter("decimal")} must be "." or ","', got=f"{decimal!r}", parameter="decimal")
-    asked = treatment(drop, by, pivot, fill, gaps)
+    treatment = checked_treatment(drop, by, pivot, fill, gaps)
     files = [path] if path.is_file() else sorted(p for p in path.glob(pattern) if p.is_file() and p.name[0] != ".")
     if not files:
         raise InputError(
@@ -86,21 +86,21 @@ def read(
     tables: list[Table] = []
     for file in files:
         try:
-            own = _read_file(file, header, decimal)
-            for table in own:
-                refuse_twice([n for n in table.names if n in wanted] if wanted else table.names, file.name)
+            parts = _read_file(file, header, decimal)
+            for table in parts:
+                require_distinct([n for n in table.names if n in wanted] if wanted else table.names, file.name)
                 columns_of([] if pivot else wanted or [], table.names, file.name)
                 for name in [] if pivot else wanted or []:
                     if name not in table.numeric:
-                        raise table.refuse(name)
+                        raise table.not_numeric(name)
         except InputError as error:
             if len(files) == 1:
                 raise
             raise InputError(
                 f"{error} If {file.name} is no recording, leave it out with {Parameter('pattern'):=}"
             ) from None
-        tables += own
-    return gather(tables, wanted, asked)
+        tables += parts
+    return gather(tables, wanted, treatment)
 
 
 def _read_file(file: Path, header: bool | None, decimal: str) -> list[Table]:
@@ -140,14 +140,14 @@ def _read_arrays(file: Path) -> list[Table]:
         raise InputError(
             f"{file.name} must hold an array `x` of numbers, (time, channels) or (recordings, time, channels)",
             got=f"{', '.join((f'{key} {array.dtype} {array.shape}' for key, array in entries.items()))}",
-            cure="save such an array, a single channel as (time, 1)",
+            cure="save one as `x`, a single channel as (time, 1)",
         )
     array = entries[name]
     tables, sources = tables_of(array)
-    own = [str(label) for label in np.ravel(entries.get("names", []))]
-    labels = own if len(own) == len(tables) else sources
-    named = entries.get("channels")
-    names = default_names(array.shape[-1]) if named is None else [str(label) for label in np.ravel(named)]
+    labels = [str(label) for label in np.ravel(entries.get("names", []))]
+    labels = labels if len(labels) == len(tables) else sources
+    channels = entries.get("channels")
+    names = default_names(array.shape[-1]) if channels is None else [str(label) for label in np.ravel(channels)]
     if len(names) != array.shape[-1]:
         raise InputError(
             f"{Parameter('channels')} of {file.name} must name the {array.shape[-1]} channels of `x`",
@@ -161,7 +161,7 @@ def _read_arrays(file: Path) -> list[Table]:
             numeric=tuple(names),
             values=table,
             rows=range(1, len(table) + 1),
-            named=named is not None,
+            named=channels is not None,
             unit=label if len(tables) > 1 else "",
             blank="nan",
         )

@@ -1,4 +1,4 @@
-"""What fitting a forecaster gives, and how it is saved."""
+"""What a fit of a forecaster produces, and how it is saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pellucid.trust import Calibration
 
 
 class Choices(NamedTuple):
-    """Settings that are chosen where they are left open."""
+    """Settings that are chosen by the data where the user leaves them open."""
 
     order: int
     radius: int
@@ -23,14 +23,14 @@ class Choices(NamedTuple):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Choices:
-        """What `_asdict` gave."""
+        """The choices that `_asdict` was called on."""
         return cls(*(content[name] for name in cls._fields))
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FittedForecaster(Fitted):
-    """What a fit of a `Forecaster` gave; see its attributes."""
+    """What a fit of a `Forecaster` produced; see its attributes."""
 
     network: Network
     channels: tuple[str, ...] = stored(TEXTS)

@@ -1,4 +1,4 @@
-"""What one run of `Forecaster.fit` looks at, step by step."""
+"""One run of `Forecaster.fit`: what is chosen before it, its batches and its losses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from pellucid.named_games import named_game
-from pellucid.series import choosing
-from pellucid.series.choosing import Laws
 from pellucid.series.data import Recordings
 from pellucid.series.fitted import Choices, FittedForecaster
+from pellucid.series.law_settings import LawSettings, settings_for
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
 from pellucid.series.scaling import Scaling
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
     from pellucid.series.forecaster import Forecaster
 
 BATCH = 512
-"""Sequences that pass through the network at once where nothing is learned."""
+"""Sequences that pass through the network at once outside of training."""
 
 
 class Preparation(NamedTuple):
-    """What is settled before training, by the recordings that are learned from."""
+    """What is chosen before training, by the recordings that are learned from."""
 
     scaling: Scaling
     z: Tensor
     """(T, c) the recordings one after the other, standardized."""
     law: LinearLaw | None
     """The linear law that the network begins as, if it has a linear path."""
-    laws: Laws
-    """What the laws along a forecast are like."""
+    law_settings: LawSettings
+    """Settings of the laws along a forecast."""
     choices: Choices
 
     @classmethod
@@ -48,7 +47,7 @@ class Preparation(NamedTuple):
         z = scaling.standardize(rows)
         ends = np.cumsum([len(table) for table in source.values])[:-1]
         unit = 1.0 if model.scale else float(np.square(scaling.scale).mean())
-        law, laws = choosing.settle(
+        law, settings = settings_for(
             np.split(z.numpy(), ends),
             model.context,
             model.horizon,
@@ -57,9 +56,9 @@ class Preparation(NamedTuple):
             ridge=None if model.ridge is None else model.ridge / unit,
             linear=model.linear,
         )
-        ridge = laws.ridge * unit if model.ridge is None else model.ridge
-        choices = Choices(laws.order, laws.radius, ridge, 0 if law is None else law.lags)
-        return cls(scaling, z, law, laws, choices)
+        ridge = settings.ridge * unit if model.ridge is None else model.ridge
+        choices = Choices(settings.order, settings.radius, ridge, 0 if law is None else law.lags)
+        return cls(scaling, z, law, settings, choices)
 
 
 @final
@@ -69,34 +68,34 @@ class ForecastFit(Fit[FittedForecaster]):
     Parameters
     ----------
     model : Forecaster
-        Whose settings are used.
-    learned, held_out : Recordings
+        The model to train.
+    train, validation : Recordings
         What is learned from, and what is validated on, if anything.
     """
 
     network: Network
 
-    def __init__(self, model: Forecaster, learned: Recordings, held_out: Recordings | None) -> None:
-        self.model, self.channels = model, learned.channels
-        self.preparation = prepared = Preparation.of(model, learned)
-        self.witnessing = model.witnessing_with(prepared.scaling, prepared.choices)
-        self.game = named_game(model.game, self.witnessing.family, weight=model.weight)
+    def __init__(self, model: Forecaster, train: Recordings, validation: Recordings | None) -> None:
+        self.model, self.channels = model, train.channels
+        self.preparation = preparation = Preparation.of(model, train)
+        self.witness_fitter = model.witness_fitter_for(preparation.scaling, preparation.choices)
+        self.game = named_game(model.game, self.witness_fitter.family, weight=model.weight)
         self.network = self._new_network()
         length = model.context + model.horizon
-        firsts = torch.tensor(_first_rows(learned, length, model.stride or model.horizon))
+        firsts = torch.tensor(_first_rows(train, length, model.stride or model.horizon))
         self.batches = Batches(
-            lambda chosen, _: prepared.z[firsts[chosen][:, None] + torch.arange(length)],
+            lambda chosen, _: preparation.z[firsts[chosen][:, None] + torch.arange(length)],
             len(firsts),
             size=model.batch_size,
             seed=model.seed,
         )
-        self.held_out: Tensor | None = None
+        self.validation_sequences: Tensor | None = None
         # The validation loss of the linear law that the network begins as.
         self.first_loss: float | None = None
-        if held_out is not None:
-            self.held_out = sequences = prepared.scaling.standardize(held_out.sequences(length))
+        if validation is not None:
+            self.validation_sequences = sequences = preparation.scaling.standardize(validation.sequences(length))
             self.validation = Batches(lambda chosen, _: sequences[chosen], len(sequences), size=BATCH, seed=None)
-            if prepared.law is not None:
+            if preparation.law is not None:
                 self.first_loss = self._mean_loss(sequences)
 
     def _new_network(self) -> Network:
@@ -118,13 +117,13 @@ class ForecastFit(Fit[FittedForecaster]):
         likelihood = gaussian.negative_log_likelihood(batch[:, model.context :]).mean()
         if self.game is None:
             return {"loss": likelihood}
-        outcome = self.game(*self.witnessing.points(gaussian.mean, batch[:, :-1]))
+        outcome = self.game(*self.witness_fitter.points(gaussian.mean, batch[:, :-1]))
         return {"loss": likelihood + outcome.penalty, "nll": likelihood, "penalty": outcome.penalty}
 
     def identity(self) -> Mapping[str, Any]:
-        """The data, and what was settled by them."""
+        """The data, and what was chosen by them."""
         return {
-            "data": _digest(self.preparation.z, self.held_out),
+            "data": _digest(self.preparation.z, self.validation_sequences),
             "scaling": self.preparation.scaling.to_dict(),
             "chosen": self.preparation.choices._asdict(),
         }

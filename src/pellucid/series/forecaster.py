@@ -13,17 +13,17 @@ from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
 from pellucid.models import FittedAttribute, Model
+from pellucid.series._arguments import checked_channels, context_of, future_of, train_and_validation
 from pellucid.series.explain_forecast import explain_forecast
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import Choices, FittedForecaster
 from pellucid.series.fitting import BATCH, ForecastFit, Preparation
-from pellucid.series.inputs import checked_channels, context_of, future_of, held_out_from
 from pellucid.series.network import Network
-from pellucid.series.overall import SEQUENCES, RecordingLaw, law_along
+from pellucid.series.overall import SEQUENCES, RecordingLaw, fit_recording_law
 from pellucid.series.scaling import Scaling
-from pellucid.series.scores import ForecastScores, measure
+from pellucid.series.scores import ForecastScores, forecast_scores
 from pellucid.series.sources import recordings, recordings_with_warnings
-from pellucid.series.witnessing import Witnessing
+from pellucid.series.witness_fitter import WitnessFitter
 from pellucid.trust import LEVEL, Calibration, HeldOut
 
 
@@ -59,18 +59,18 @@ class Forecaster(Model[FittedForecaster]):
     channels : int, str or sequence of str, optional
         Names of the channels to use, in order; or just their number; by default all that the data have.
     context, horizon : int
-        Observe so many values, forecast so many.
+        Number of values that a forecast is made from, and that are forecast.
     order : int, optional
-        Past values that a witness reads, the present one included; by default chosen in `fit`, like the next two, by
-        leave-one-out.
+        Number of past values that a witness reads, the present one included; by default chosen in `fit`, like the next
+        two, by leave-one-out.
     radius : int, optional
         Steps to either side over which a witness is fitted. There should be 1.5 steps for each of its order c + 1
-        coefficients per channel: fewer are refused, unless the ridge bears a part of them.
+        coefficients per channel: fewer are refused, unless the ridge is at least a tenth of each channel's variance.
     ridge : float, optional
-        Of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor for
-        moving less.
+        Ridge of the witnesses' least squares. A large one shrinks the witnesses, and the game then pays the predictor
+        for moving less.
     game : {"symmetric", "asymmetric"}, optional
-        "symmetric", "asymmetric" or None.
+        The game that is played in training; None plays none.
     weight : float
         Lambda, the weight of the game: 0 is no game, a large one makes the predictor follow its witnesses at the
         expense of its error.
@@ -79,19 +79,20 @@ class Forecaster(Model[FittedForecaster]):
         data (the default); or in the units of the data, as in the paper. What is reported is in the units of the data
         either way.
     width, kernel : int
-        Of the network.
+        Width of the network's hidden layers, and positions that its convolution sees.
     linear : int, optional
-        Past values that the network's linear path reads, with which it begins as the best linear law; by default
-        chosen in `fit` by cross-validation, up to the context; 0 is a network without such a path, as in the paper.
+        Number of past values that the network's linear path reads, with which it begins as the best linear law; by
+        default chosen in `fit` by cross-validation, up to the context; 0 is a network without a linear path, as in the
+        paper.
     epochs, batch_size, learning_rate : int or float
-        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+        Passes over the data, sequences in a batch, and peak of the one-cycle learning rate, for Adam.
     stride : int, optional
-        From the start of one training sequence to that of the next; by default the horizon, so that every value is
-        forecast once in an epoch. context + horizon makes them disjoint, as in the paper.
+        Rows from the start of one training sequence to that of the next; by default the horizon, so that every value
+        is forecast once in an epoch. context + horizon makes them disjoint, as in the paper.
     patience : int
-        Stop after so many epochs without a better loss on the validation data.
+        Number of epochs without a better loss on the validation data after which the training stops.
     seed : int
-        Of initial weights, order of batches and choice of validation data.
+        Seed of the initial weights, of the order of batches and of the choice of validation data.
 
     Attributes
     ----------
@@ -102,13 +103,13 @@ class Forecaster(Model[FittedForecaster]):
     scaling_ : Scaling
         Mean and standard deviation of each channel in the training data.
     order_, radius_, ridge_, linear_ : int or float
-        What was given, or chosen.
+        The settings, or what was chosen in their place.
     history_ : list of dict of str to float
-        One record of losses per epoch.
+        A record of losses for each epoch.
     kept_ : int
         The epoch whose network was kept, the best one on the validation data; 0 is the linear law that it began as.
     calibrations_ : dict of str to Calibration
-        How far laws can be trusted along generated and along real values, learned from data held out; see `calibrate`.
+        How far laws can be trusted along generated and along real values, from held-out data; see `calibrate`.
 
     Examples
     --------
@@ -203,12 +204,18 @@ class Forecaster(Model[FittedForecaster]):
         """
         source = recordings_with_warnings(data, self.channels)
         source.require_variation()
-        learned, held_out = held_out_from(source, validation, self.context + self.horizon, self.seed)
-        fit = ForecastFit(self, learned, held_out)
-        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
+        train, held_out = train_and_validation(source, validation, self.context + self.horizon, self.seed)
+        return self._train(
+            ForecastFit(self, train, held_out), held_out, folder=folder, resume=resume, progress=progress, device=device
+        )
 
     def settled(self, data: Any) -> tuple[Forecaster, list[str]]:
-        """The same forecaster with order, radius, ridge and linear path decided as `fit` would decide on these data.
+        """The same forecaster with order, radius, ridge and linear path set as `fit` would choose them for these data.
+
+        Parameters
+        ----------
+        data : object
+            As in `fit`.
 
         Returns
         -------
@@ -217,13 +224,13 @@ class Forecaster(Model[FittedForecaster]):
         """
         source = recordings(data, self.channels)
         source.require_variation()
-        prepared = Preparation.of(self, source)
+        preparation = Preparation.of(self, source)
         chosen = [name for name in ("order", "radius", "ridge") if getattr(self, name) is None]
-        sentences = [prepared.laws.described(self.horizon, len(source.channels), chosen)] if chosen else []
-        if prepared.law is not None:
-            how = "chosen by cross-validation" if self.linear is None else "as you say"
-            sentences.append(f"network: begins as one linear law of the {prepared.law.reach} ({how})")
-        return replace(self, **prepared.choices._asdict()), sentences
+        sentences = [preparation.law_settings.describe(self.horizon, len(source.channels), chosen)] if chosen else []
+        if preparation.law is not None:
+            how = "chosen by cross-validation" if self.linear is None else "as set"
+            sentences.append(f"network: begins as one linear law of the {preparation.law.reach} ({how})")
+        return replace(self, **preparation.choices._asdict()), sentences
 
     def new_network(self, *, channels: Sequence[str], choices: Choices, **_: Any) -> Network:
         """An untrained network for these channels."""
@@ -231,9 +238,9 @@ class Forecaster(Model[FittedForecaster]):
             torch.manual_seed(self.seed)
             return Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
 
-    def witnessing_with(self, scaling: Scaling, choices: Choices) -> Witnessing:
-        """Witnesses along the horizon, before there is a fit."""
-        return Witnessing(
+    def witness_fitter_for(self, scaling: Scaling, choices: Choices) -> WitnessFitter:
+        """What fits witnesses along the horizon, before the network is trained."""
+        return WitnessFitter(
             scaling=scaling,
             scale=self.scale,
             horizon=self.horizon,
@@ -243,9 +250,9 @@ class Forecaster(Model[FittedForecaster]):
         )
 
     @property
-    def witnessing(self) -> Witnessing:
-        """How witnesses follow the trained network along the horizon."""
-        return self.witnessing_with(self.fitted_.scaling, self.fitted_.choices)
+    def witness_fitter(self) -> WitnessFitter:
+        """What fits witnesses to the trained network along the horizon."""
+        return self.witness_fitter_for(self.fitted_.scaling, self.fitted_.choices)
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -281,8 +288,8 @@ class Forecaster(Model[FittedForecaster]):
         future : array_like
             (horizon, c) what really came, if known.
         forced : bool
-            If it is known, predict and witness each step from the real values before it (teacher forcing) instead of
-            the generated ones.
+            Where the future is known, predict and witness each step from the real values before it (teacher forcing)
+            instead of the generated ones.
         level : float
             The confidence of the bound.
         """
@@ -290,7 +297,7 @@ class Forecaster(Model[FittedForecaster]):
         if values.ndim == 3:
             raise InputError("One context is explained at a time", got=f"{len(values)}", cure="explain each in a loop")
         actual = future_of(future, self.channels_, self.horizon)
-        return explain_forecast(self.fitted_, self.witnessing, values, actual, forced=forced, level=level)
+        return explain_forecast(self.fitted_, self.witness_fitter, values, actual, forced=forced, level=level)
 
     def law_of(self, data: Any) -> RecordingLaw:
         """One autoregressive law of the same order for recordings as a whole: of all one-step predictions along them.
@@ -299,18 +306,28 @@ class Forecaster(Model[FittedForecaster]):
         """
         sequences = self._sequences(data, stride=self.horizon)
         chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
-        return law_along(self.network_, self.witnessing, self._pieces(sequences[chosen]))
+        return fit_recording_law(self.network_, self.witness_fitter, self._pieces(sequences[chosen]))
 
     def calibrated(self, data: Any, *, progress: bool = False) -> FittedForecaster:
-        """The record, with calibrations along generated and along real values."""
+        """The record of the fit, with calibrations along generated and along real values."""
         kinds = {"generated": False, "forced": True}
         calibrations = {name: Calibration.of(self.held_out(data, forced=forced)) for name, forced in kinds.items()}
         return replace(self.fitted_, calibrations=calibrations)
 
     def held_out(self, data: Any, *, forced: bool = False, seed: int = 0) -> HeldOut:
-        """What laws say of a position that they were not fitted to, in one neighborhood of every sequence."""
+        """What laws say of a position that they were not fitted to, in one neighborhood of every sequence.
+
+        Parameters
+        ----------
+        data : object
+            As in `fit`.
+        forced : bool
+            Predict and witness along what really came (teacher forcing) instead of what was generated.
+        seed : int
+            Seed of the positions.
+        """
         pieces = self._pieces(self._sequences(data))
-        return self.witnessing.held_out(self.network_, pieces, forced=forced, seed=seed)
+        return self.witness_fitter.held_out(self.network_, pieces, forced=forced, seed=seed)
 
     def evaluate(self, data: Any, *, forced: bool = False) -> ForecastScores:
         """Error and transparency over all sequences of recordings.
@@ -322,22 +339,23 @@ class Forecaster(Model[FittedForecaster]):
         forced : bool
             Predict and witness along what really came (teacher forcing) instead of what was generated.
         """
-        return measure(self.network_, self.witnessing, self._pieces(self._sequences(data)), forced=forced)
+        return forecast_scores(self.network_, self.witness_fitter, self._pieces(self._sequences(data)), forced=forced)
 
     def deviations(self, data: Any) -> np.ndarray:
-        """(S,) root mean squared error between predictor and witness along the forecast of every sequence, channels
-        in their standard deviations.
+        """(S,) root mean squared error between predictor and witness along the forecast of every sequence.
+
+        Channels are in units of their standard deviations.
         """
         parts = []
         for z in self._pieces(self._sequences(data)):
-            trace = self.witnessing.trace(self.network_, z[:, : self.context], forced=False)
-            gaps = self.witnessing.gaps(trace.witnesses).square().mean(1)
+            batch = self.witness_fitter.witness(self.network_, z[:, : self.context], forced=False)
+            gaps = self.witness_fitter.gaps(batch.witnesses).square().mean(1)
             parts.append(gaps.reshape(len(z), self.horizon).mean(1).sqrt().numpy())
         return np.concatenate(parts)
 
     def in_units(self, distances: np.ndarray) -> np.ndarray:
         """Distances (..., c) between predictor and witness, as `held_out` measures them, in the units of the data."""
-        return self.witnessing.in_units(distances)
+        return self.witness_fitter.in_units(distances)
 
     def _sequences(self, data: Any, stride: int | None = None) -> np.ndarray:
         """(S, context + horizon, c) of recordings, disjoint unless there is a stride."""

@@ -1,4 +1,4 @@
-"""From tables to recordings: what is a channel and what a time, which rows follow each other, and what was decided."""
+"""From tables to recordings: which columns are channels and which are times, and which rows follow each other."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pellucid.errors import InputError, Parameter
 from pellucid.series.clocks import clocks_of
 from pellucid.series.cutting import Cutter, Fill, Gaps
 from pellucid.series.data import Origin, Recordings, columns_of
-from pellucid.series.long_tables import Key, counted_units, pivoted, unit_column, units
+from pellucid.series.long_tables import TimeKey, counted_units, pivoted, unit_column, units
 from pellucid.series.stamps import times_of
 from pellucid.series.tables import Table
 
 
 class Treatment(NamedTuple):
-    """What is asked for; see `read`."""
+    """How tables are treated; see `read`."""
 
     drop: tuple[str, ...] = ()
     by: str | None = None
@@ -26,10 +26,10 @@ class Treatment(NamedTuple):
     gaps: Gaps = "split"
 
 
-def treatment(
+def checked_treatment(
     drop: str | Iterable[str] | None, by: str | None, pivot: str | None, fill: str | None, gaps: str
 ) -> Treatment:
-    """The same, checked."""
+    """A `Treatment`, checked."""
     if fill not in (None, "linear", "previous", "split"):
         raise InputError(
             f'{Parameter("fill")} must be "linear", "previous", "split" or None',
@@ -49,39 +49,39 @@ def treatment(
 
 
 class _Roles(NamedTuple):
-    """What the columns of tables are."""
+    """The roles of the columns of tables."""
 
     channels: tuple[str, ...]
     ignored: tuple[tuple[str, str], ...]
     times: list[np.ndarray | None]
     unit: str
-    """Of the times, such as "s"; "" if it is not known."""
+    """Unit of the times, such as "s"; "" if it is not known."""
 
 
-def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> Recordings:
+def gather(tables: Sequence[Table], wanted: Sequence[str] | None, treatment: Treatment) -> Recordings:
     """Recordings of these tables.
 
     Parameters
     ----------
     tables : sequence of Table
-        As they were read.
+        The tables, as they were read.
     wanted : sequence of str, optional
-        The channels; by default every column of numbers that is no time.
-    asked : Treatment
+        The channels; by default every column of numbers that is not a time.
+    treatment : Treatment
         How times, gaps and blanks are treated.
     """
-    _require_droppable(tables, wanted, asked)
-    parts = [table.without(asked.drop) for table in tables]
+    _require_droppable(tables, wanted, treatment)
+    parts = [table.without(treatment.drop) for table in tables]
     ignored: list[tuple[str, str]] = []
-    if asked.pivot is not None:
-        apart = [unit for table in parts for unit in ([table] if asked.by is None else units(table, asked.by))]
-        parts = [_pivoted(unit, asked.pivot, wanted, asked.fill) for unit in apart]
-    elif asked.by is not None:
-        parts = [unit for table in parts for unit in units(table, asked.by)]
+    if treatment.pivot is not None:
+        single = [unit for table in parts for unit in ([table] if treatment.by is None else units(table, treatment.by))]
+        parts = [_pivoted(unit, treatment.pivot, wanted, treatment.fill) for unit in single]
+    elif treatment.by is not None:
+        parts = [unit for table in parts for unit in units(table, treatment.by)]
     else:
-        parts, name = _apart(parts, wanted)
+        parts, name = _split_units(parts, wanted)
         if name is not None:
-            verb = "holds the names of" if name in tables[0].others else "numbers"
+            verb = "holds the names of" if name in tables[0].texts else "numbers"
             ignored.append((name, f"{verb} units, each of which is a recording of its own"))
     if wanted is None:
         _require_same(parts)
@@ -89,14 +89,14 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
         columns_of(wanted or (), table.names, table.file)
         for name in wanted or ():
             if name not in table.numeric:
-                raise table.refuse(name)
+                raise table.not_numeric(name)
     roles = _roles(parts, wanted)
-    cutter = Cutter(fill=asked.fill, gaps=asked.gaps)
+    cutter = Cutter(fill=treatment.fill, gaps=treatment.gaps)
     values, sources, origins = [], [], []
     for table, times in zip(parts, roles.times, strict=True):
         for piece in cutter.cut(table, roles.channels, times, roles.unit):
             values.append(piece.values)
-            rows = "" if piece.whole else f" (rows {piece.row + 1} to {piece.row + len(piece.values)})"
+            rows = "" if piece.complete else f" (rows {piece.row + 1} to {piece.row + len(piece.values)})"
             sources.append(f"{table.label}{rows}")
             origins.append(Origin(table.file, table.unit, piece.row))
     if not values:
@@ -104,7 +104,7 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
             "Recordings must have rows without blanks",
             got=f"none in {parts[0].label}",
             cure=(
-                f"fill them with {Parameter('fill', 'linear')}, or leave out columns that are mostly blank "
+                f"fill them with {Parameter('fill', 'linear')}, or drop columns that are mostly blank "
                 f"with {Parameter('drop'):=}"
             ),
         )
@@ -118,17 +118,17 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatme
     )
 
 
-def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, asked: Treatment) -> None:
-    """Refuse to drop what is not there, unless the channels are named: other files of a run may lack it."""
-    both = [name for name in asked.drop if name in (wanted or ()) and asked.pivot is None]
+def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, treatment: Treatment) -> None:
+    """Refuse to drop columns that are not there, unless the channels are named: other files of a run may lack them."""
+    both = [name for name in treatment.drop if name in (wanted or ()) and treatment.pivot is None]
     if both:
         raise InputError(
-            "A column must be either a channel or left out",
+            "A column must be either a channel or dropped",
             got=f"{both[0]!r} in {Parameter('channels')} and in {Parameter('drop')}",
             cure="name it in one of them",
         )
     for table in tables if wanted is None else ():
-        for name in asked.drop:
+        for name in treatment.drop:
             if name not in table.names:
                 raise InputError(
                     f"{Parameter('drop')} must name columns of {table.file}",
@@ -139,7 +139,7 @@ def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, as
 
 
 def _pivoted(table: Table, pivot: str, wanted: Sequence[str] | None, fill: Fill | None) -> Table:
-    """A long table as a wide one, with the time once; what is a time is what is one in the rows of every level."""
+    """A long table as a wide one, with the time once: a column is a time if it is one in the rows of every level."""
     levels = units(table, pivot)
     names = [name for name in table.names if name != pivot]
     roles = _roles(levels, (), names)
@@ -147,8 +147,8 @@ def _pivoted(table: Table, pivot: str, wanted: Sequence[str] | None, fill: Fill 
         times = np.empty(len(table))
         for level, part in zip(levels, roles.times, strict=True):
             times[np.searchsorted(np.asarray(table.rows), np.asarray(level.rows))] = part
-        gone = [name for name, _ in roles.ignored if name in table.numeric]
-        return pivoted(table, pivot, Key(times, roles.unit, tuple(gone)), wanted=wanted, fill=fill)
+        clocks = [name for name, _ in roles.ignored if name in table.numeric]
+        return pivoted(table, pivot, TimeKey(times, roles.unit, tuple(clocks)), wanted=wanted, fill=fill)
     return pivoted(table, pivot, None, wanted=wanted, fill=fill)
 
 
@@ -163,73 +163,71 @@ def _require_same(tables: Sequence[Table]) -> None:
             )
 
 
-def _apart(tables: list[Table], wanted: Sequence[str] | None) -> tuple[list[Table], str | None]:
-    """Tables that hold one recording each, and the column that told them apart, if any did."""
+def _split_units(tables: list[Table], wanted: Sequence[str] | None) -> tuple[list[Table], str | None]:
+    """Tables that hold one recording each, and the column that tells them apart, if there is one."""
     first = tables[0]
     if all(counted_units(table) is not None for table in tables) and first.names[0] not in (wanted or ()):
         return [unit for table in tables for unit in units(table, first.names[0])], first.names[0]
     candidates = [name for name in first.names if name not in (wanted or ())]
-    if not any(name in first.others or first.named for name in candidates):
+    if not any(name in first.texts or first.named for name in candidates):
         return tables, None
-    found = []
+    columns = []
     for table in tables:
         names = [name for name in candidates if name in table.names]
         roles = _roles([table], (), names)
-        gone = {name for name, _ in roles.ignored}
-        left = [name for name in names if name not in gone]
-        name = unit_column(table, left, roles.times[0], wanted)
-        found.append(name)
-    name = next((name for name in found if name is not None), None)
+        ignored = {name for name, _ in roles.ignored}
+        columns.append(unit_column(table, [name for name in names if name not in ignored], roles.times[0], wanted))
+    name = next((name for name in columns if name is not None), None)
     if name is None:
         return tables, None
     return [unit for table in tables for unit in units(table, name)], name
 
 
 def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequence[str] | None = None) -> _Roles:
-    """What is a time, and what a channel.
+    """Which columns are times, and which are channels.
 
     Parameters
     ----------
     tables : sequence of Table
         One for each recording.
     wanted : sequence of str, optional
-        The channels; None decides. Columns of text are refused only then.
+        The channels; by default all columns of numbers that are not times, and then columns of text are refused.
     among : sequence of str, optional
         The columns to look at; by default all that are not wanted.
     """
     first = tables[0]
     names = [name for name in (first.names if among is None else among) if name not in (wanted or ())]
     names = [name for name in names if all(name in table.names for table in tables)]
-    stamps = [name for name in names if all(n in t.others and t.others[n].stamps for t in tables for n in [name])]
+    stamps = [name for name in names if all(n in t.texts and t.texts[n].stamps for t in tables for n in [name])]
     numeric = [name for name in names if all(name in table.numeric for table in tables)]
     ignored = [(name, "holds dates or times") for name in stamps]
-    places = [[table.numeric.index(name) for name in numeric] for table in tables]
-    plain = all(place == list(range(table.values.shape[1])) for place, table in zip(places, tables, strict=True))
-    blocks = [table.values if plain else table.values[:, place] for table, place in zip(tables, places, strict=True)]
+    columns = [[table.numeric.index(name) for name in numeric] for table in tables]
+    plain = all(own == list(range(table.values.shape[1])) for own, table in zip(columns, tables, strict=True))
+    blocks = [table.values if plain else table.values[:, own] for table, own in zip(tables, columns, strict=True)]
     clocks = clocks_of(numeric, blocks, named=first.named)
     times: list[np.ndarray | None] = [None] * len(tables)
     unit = ""
     if stamps:
         for i, table in enumerate(tables):
-            columns = [s for name in stamps if (s := table.others[name].stamps) is not None]
-            times[i], unit = times_of(columns), columns[0].unit
+            parts = [s for name in stamps if (s := table.texts[name].stamps) is not None]
+            times[i], unit = times_of(parts), parts[0].unit
     elif clocks and clocks[0].times is not None:
         times, unit = list(clocks[0].times), clocks[0].unit
     ignored += [(numeric[column], clock.reason) for clock in clocks for column in clock.columns]
     if wanted is not None:
         return _Roles(tuple(wanted), tuple(ignored), times, unit)
     for name in (name for name in names if name not in numeric and name not in stamps):
-        texts = [{cell for cell in table.others[name].cells if cell is not None} if name in table.others else {""}
+        texts = [{cell for cell in table.texts[name].cells if cell is not None} if name in table.texts else {""}
                  for table in tables]  # fmt: skip
-        if all(len(cells) == 1 for cells in texts) and all(name in table.others for table in tables):
+        if all(len(cells) == 1 for cells in texts) and all(name in table.texts for table in tables):
             ignored.append((name, "holds one text throughout"))
             continue
-        raise next(t for t, cells in zip(tables, texts, strict=True) if name in t.others and len(cells) > 1).refuse(
+        raise next(t for t, cells in zip(tables, texts, strict=True) if name in t.texts and len(cells) > 1).not_numeric(
             name
         )
-    gone = {name for name, _ in ignored}
-    channels = [name for name in numeric if name not in gone]
-    if not channels and numeric:  # whatever is alone is meant
+    reasons = dict(ignored)
+    channels = [name for name in numeric if name not in reasons]
+    if not channels and numeric:  # a file of nothing but clocks is meant
         channels, ignored = numeric, [(name, reason) for name, reason in ignored if name not in numeric]
         times = times if stamps else [None] * len(tables)
     if not channels:

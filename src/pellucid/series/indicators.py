@@ -1,4 +1,4 @@
-"""Condition indicators: what one recording says of each channel of a machine, in a few numbers.
+"""Condition indicators: a few numbers for each channel of a machine, from one recording.
 
 Three are plain statistics of the values, the others ask a forecaster that was trained on a healthy machine, or the law
 of the recording itself:
@@ -15,7 +15,7 @@ of the recording itself:
 
 The last one compares autoregressive laws of the recording itself. Every channel is divided by its own standard
 deviation in this recording, so that a change of loudness alone leaves it at 0; E is the mean squared error of a law
-over the recording. The others than `kurtosis`, `explained` and `law` rise with the loudness.
+over the recording. All but `kurtosis`, `explained` and `law` rise with the loudness.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from pellucid.series.forecaster import Forecaster
 
 ALL = "all channels"
-"""What all channels together are called."""
+"""The name of all channels together."""
 INDICATORS = ("rms", "sd", "kurtosis", "likelihood", "deviation", "explained", "law")
-# Of a channel's variance: what rounding leaves of an error of 0, and keeps a law of equal channels determined.
+# Added to variances of 1: an error of 0 is not exactly 0, and a law of equal channels is still determined.
 _ROUNDING = 1e-6
 
 
-class Moments(NamedTuple):
+class LagMoments(NamedTuple):
     """Second moments of a recording, from which the error of any autoregressive law follows; P = order c lags."""
 
     lags: np.ndarray
@@ -50,7 +50,7 @@ class Moments(NamedTuple):
     """(c,) mean square of the next values."""
 
     @classmethod
-    def of(cls, values: np.ndarray, order: int) -> Moments:
+    def of(cls, values: np.ndarray, order: int) -> LagMoments:
         """Of a recording (T, c), each of its channels with mean 0 and standard deviation 1."""
         x = values.astype(np.float64) - values.mean(0, dtype=np.float64)
         spread = x.std(0)
@@ -66,13 +66,13 @@ class Moments(NamedTuple):
         )
 
     @classmethod
-    def mean(cls, parts: Sequence[Moments]) -> Moments:
+    def mean(cls, parts: Sequence[LagMoments]) -> LagMoments:
         """Of several recordings together, each with the same weight."""
         return cls(*(np.mean(part, axis=0) for part in zip(*parts, strict=True)))
 
-    def without(self, part: Moments, count: int) -> Moments:
+    def without(self, part: LagMoments, count: int) -> LagMoments:
         """A mean of `count` recordings without one of them."""
-        return Moments(*((count * whole - own) / (count - 1) for whole, own in zip(self, part, strict=True)))
+        return LagMoments(*((count * mean - one) / (count - 1) for mean, one in zip(self, part, strict=True)))
 
     def law(self) -> np.ndarray:
         """(P, c) coefficients of the autoregressive law with the least squared error."""
@@ -88,17 +88,17 @@ class Moments(NamedTuple):
         return np.asarray(0.5 * np.log(self.error(law) / self.error(self.law())))
 
 
-class Measured(NamedTuple):
-    """One recording: its indicators without the law's change, which needs the healthy recordings."""
+class RecordingIndicators(NamedTuple):
+    """The indicators of one recording, but for `law`, which needs the healthy recordings."""
 
     values: np.ndarray
     """(M - 1, c)."""
     joint: float
     """The likelihood of all channels together."""
-    moments: Moments
+    moments: LagMoments
 
 
-def measure(model: Forecaster, recording: Recordings, sequences: int, order: int) -> Measured:
+def indicators_of(model: Forecaster, recording: Recordings, sequences: int, order: int) -> RecordingIndicators:
     """The indicators of one recording.
 
     Parameters
@@ -106,12 +106,12 @@ def measure(model: Forecaster, recording: Recordings, sequences: int, order: int
     model : Forecaster
         Trained on a healthy machine.
     recording : Recordings
-        A single one.
+        A single recording.
     sequences : int
-        The network reads so many, evenly spaced over the recording, or all that it has; the plain statistics and the
-        law use every row.
+        The number of sequences that the network reads, evenly spaced over the recording; at most all of them. The plain
+        statistics and the law use every row.
     order : int
-        Of the recording's own law.
+        Order of the recording's own law.
     """
     length = model.context + model.horizon
     starts = [row for _, row in recording.starts(length)]
@@ -134,7 +134,7 @@ def measure(model: Forecaster, recording: Recordings, sequences: int, order: int
             held_out.explained(),
         ]
     )
-    return Measured(values, joint, Moments.of(table, order))
+    return RecordingIndicators(values, joint, LagMoments.of(table, order))
 
 
 @torch.no_grad()
@@ -144,5 +144,5 @@ def _likelihood(model: Forecaster, sequences: np.ndarray) -> tuple[np.ndarray, f
     gaussian, _ = model.network_(z[:, :-1], last=model.horizon)
     after = z[:, model.context :]
     variance = gaussian.factor.square().sum(-1)  # the diagonal of factor factor'
-    own = 0.5 * ((after - gaussian.mean).square() / variance + variance.log() + math.log(2 * math.pi))
-    return own.double().mean((0, 1)).numpy(), float(gaussian.negative_log_likelihood(after).double().mean())
+    marginal = 0.5 * ((after - gaussian.mean).square() / variance + variance.log() + math.log(2 * math.pi))
+    return marginal.double().mean((0, 1)).numpy(), float(gaussian.negative_log_likelihood(after).double().mean())

@@ -8,8 +8,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-# Rows of the moments at once; rows of a part that a law is fitted to and sequences that it is judged on, at most: more
-# of them would cost time and hardly change it.
+# Rows that moments are summed over at once; rows of a part that a law is fitted to, and sequences that it is judged on,
+# at most: more of them would cost time and hardly change it.
 _CHUNK, _ROWS, _SEQUENCES = 4096, 50_000, 250
 _FOLDS = 4
 # The smallest variance of errors, standardized.
@@ -18,8 +18,8 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Candidates, in units of the number of rows."""
 
 
-class Errors(NamedTuple):
-    """Of forecasts, divided by those of always forecasting the mean of the training data."""
+class RelativeErrors(NamedTuple):
+    """Errors of forecasts, divided by those of always forecasting the mean of the training data."""
 
     one_step: float
     """Each value from the real ones before it."""
@@ -34,7 +34,7 @@ class LinearLaw:
 
     lags: int
     ridge: float
-    """Of its least squares, in units of the number of rows."""
+    """Ridge of its least squares, in units of the number of rows."""
     weights: np.ndarray = field(repr=False)
     """(lags c, c): A', the present values of all channels first."""
     offset: np.ndarray = field(repr=False)
@@ -44,7 +44,7 @@ class LinearLaw:
 
     @property
     def reach(self) -> str:
-        """The past values that it reads, in words."""
+        """The values that it reads, in words."""
         return "last value" if self.lags == 1 else f"last {self.lags} values"
 
     def forecast(self, context: np.ndarray, horizon: int) -> np.ndarray:
@@ -61,12 +61,12 @@ class LinearLaw:
         steps = [_lags(z[:, :end], self.lags) @ self.weights + self.offset for end in range(first, z.shape[1])]
         return np.stack(steps, axis=1)
 
-    def errors(self, z: np.ndarray, horizon: int) -> Errors:
-        """On sequences (S, context + horizon, c)."""
+    def errors(self, z: np.ndarray, horizon: int) -> RelativeErrors:
+        """Relative errors on sequences (S, context + horizon, c)."""
         future = z[:, -horizon:]
         alone = np.square(future).mean()
         missed = (self.predict(z, horizon) - future, self.forecast(z[:, :-horizon], horizon) - future)
-        return Errors(*(float(np.sqrt(np.square(gap).mean() / alone)) for gap in missed))
+        return RelativeErrors(*(float(np.sqrt(np.square(gap).mean() / alone)) for gap in missed))
 
 
 def _lags(seen: np.ndarray, lags: int) -> np.ndarray:
@@ -82,13 +82,23 @@ class Moments:
     channels: int
     rows: int
     total: np.ndarray
-    """((longest + 1) c,) of the next values, then of the present ones, then of those before."""
+    """((longest + 1) c,) sums of the next values, then of the present ones, then of those before."""
     squares: np.ndarray
-    """((longest + 1) c, (longest + 1) c) likewise."""
+    """((longest + 1) c, (longest + 1) c) sums of their products."""
 
     @classmethod
     def of(cls, tables: Sequence[np.ndarray], longest: int, *, most: int = _ROWS) -> Moments:
-        """Of standardized recordings (T, c), `most` rows or so; those too short for the longest law are passed over."""
+        """Moments of recordings.
+
+        Parameters
+        ----------
+        tables : sequence of ndarray
+            Standardized recordings (T, c); those too short for the longest law are skipped.
+        longest : int
+            The largest number of lags.
+        most : int
+            The number of rows that are used, about.
+        """
         channels = tables[0].shape[1]
         size = (longest + 1) * channels
         total, squares, rows = np.zeros(size), np.zeros((size, size)), 0
@@ -100,6 +110,7 @@ class Moments:
 
     @classmethod
     def joined(cls, parts: Sequence[Moments]) -> Moments:
+        """Moments of several parts together."""
         return cls(
             channels=parts[0].channels,
             rows=sum(part.rows for part in parts),
@@ -108,7 +119,7 @@ class Moments:
         )
 
     def law(self, lags: int, ridge: float) -> LinearLaw:
-        """Ridge least squares; the offset is not penalised."""
+        """The law of ridge least squares; the offset is not penalised."""
         c, rows = self.channels, max(1, self.rows)
         mean = self.total / rows
         covariance = self.squares / rows - np.outer(mean, mean)
@@ -123,21 +134,21 @@ class Moments:
 
 
 def _windows(tables: Sequence[np.ndarray], length: int, most: int) -> Iterator[np.ndarray]:
-    """Chunks (rows, length c) of all windows, in each the last value first; of very many rows every so many chunks."""
-    every, number = max(1, round(sum(len(table) for table in tables) / most)), 0
+    """Chunks (rows, length c) of all windows, in each the last value first; of very many rows some chunks only."""
+    stride, number = max(1, round(sum(len(table) for table in tables) / most)), 0
     for table in tables:
         if len(table) < length:
             continue
         windows = np.lib.stride_tricks.sliding_window_view(table, length, axis=0)[..., ::-1]  # (rows, c, length)
         for start in range(0, len(windows), _CHUNK):
-            if number % every == 0:
+            if number % stride == 0:
                 part = windows[start : start + _CHUNK].transpose(0, 2, 1)
                 yield part.reshape(len(part), -1).astype(np.float64)
             number += 1
 
 
 def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: int | None = None) -> LinearLaw:
-    """The law whose one-step and rolled-out errors are smallest on parts of the data that it was not fitted to.
+    """The law with the smallest one-step and rolled-out errors on parts of the data that it was not fitted to.
 
     Lags (the powers of two up to the context, and the context) and ridge are chosen by cross-validation over stretches
     of the recordings; the law is then fitted to all.
@@ -147,9 +158,9 @@ def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: in
     tables : sequence of ndarray
         Standardized recordings (T, c), of context + horizon rows or more.
     context, horizon : int
-        How many rows a forecast reads, and how many it is of.
+        The number of rows that a forecast reads, and that it predicts.
     lags : int, optional
-        How many, if that is decided.
+        The number of lags, if it is set.
     """
     candidates = [2**k for k in range(context.bit_length()) if 2**k < context] + [context]
     candidates = candidates if lags is None else [lags]
@@ -159,9 +170,9 @@ def choose(tables: Sequence[np.ndarray], context: int, horizon: int, *, lags: in
     costs = np.zeros(len(laws))
     for k, fold in enumerate(folds):
         others = Moments.joined([part for j, part in enumerate(moments) if j != k] or moments)
-        judged = sequences_of(fold, context + horizon, horizon, most=_SEQUENCES)
+        sequences = sequences_of(fold, context + horizon, horizon, most=_SEQUENCES)
         for i, (count, ridge) in enumerate(laws):
-            errors = others.law(count, ridge).errors(judged, horizon)
+            errors = others.law(count, ridge).errors(sequences, horizon)
             # Both count alike. A law that runs away has an error that is no number.
             costs[i] += np.nan_to_num(np.log(errors.one_step * errors.rolled_out), nan=np.inf)
     return Moments.joined(moments).law(*laws[int(np.argmin(costs))])
@@ -179,6 +190,6 @@ def _folds(tables: Sequence[np.ndarray], length: int) -> list[list[np.ndarray]]:
 
 
 def sequences_of(tables: Sequence[np.ndarray], length: int, stride: int, *, most: int) -> np.ndarray:
-    """(S, length, c): sequences of all recordings, or so many of them, evenly."""
+    """(S, length, c) sequences of all recordings, about `most` of them, evenly spaced."""
     every = [table[row : row + length] for table in tables for row in range(0, len(table) - length + 1, stride)]
     return np.stack(every[:: -(-len(every) // most)]).astype(np.float64)

@@ -12,23 +12,23 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.series.cutting import LONGEST
 from pellucid.series.stamps import Stamps
-from pellucid.series.tables import Other, Table
+from pellucid.series.tables import Table, TextColumn
 from pellucid.tables import is_number
 
-# What columns are called that tell units apart.
+# Words in the names of columns that tell units apart.
 _UNITS = {
     "id", "ids", "uid", "unit", "units", "sensor", "device", "machine", "engine", "asset", "subject", "patient", "run",
     "test", "trial", "experiment", "batch", "group", "station", "node", "serial", "variable", "tag", "signal", "name",
     "parameter", "measurement", "metric", "no", "nr", "number", "series", "recording", "file", "item", "channel",
 }  # fmt: skip
-# Of all times, so many must have a row of every level of what is pivoted.
+# The share of all times that must have a row of every level of the pivoted column.
 _TOGETHER = 0.5
 # Levels that a message names.
-_SHOWN = 4
+_LISTED = 4
 
 
 def is_unit_name(name: str) -> bool:
-    """Whether a column is called like what tells units apart: "unit", "engine_id"; not "sensor 2", which is one.
+    """Whether the name of a column says that it tells units apart: "unit", "engine_id"; not "sensor 2", which is one.
 
     Examples
     --------
@@ -43,23 +43,23 @@ def units(table: Table, by: str) -> list[Table]:
     """One table for each level of a column, in the order in which they come."""
     cells = _levels(table, by)
     rest = table.without([by])
-    names, first, place = np.unique(cells, return_index=True, return_inverse=True)
-    return [rest.take(np.flatnonzero(place == k), unit=f"{by} {names[k]}") for k in np.argsort(first)]
+    names, first, level = np.unique(cells, return_index=True, return_inverse=True)
+    return [rest.take(np.flatnonzero(level == k), unit=f"{by} {names[k]}") for k in np.argsort(first)]
 
 
-class Key(NamedTuple):
-    """What tells which rows of a long table are of the same time."""
+class TimeKey(NamedTuple):
+    """The times of a long table's rows."""
 
     times: np.ndarray
-    """(T,)"""
+    """(T,)."""
     unit: str
-    """Of the times; "" if it is not known."""
+    """Unit of the times; "" if it is not known."""
     columns: tuple[str, ...]
-    """Of numbers, that are times and no values."""
+    """Columns of numbers that are times, not values."""
 
 
 def pivoted(
-    table: Table, pivot: str, key: Key | None, *, wanted: Sequence[str] | None = None, fill: str | None = None
+    table: Table, pivot: str, key: TimeKey | None, *, wanted: Sequence[str] | None = None, fill: str | None = None
 ) -> Table:
     """A long table as a wide one: each level of a column becomes a channel, and each time a row.
 
@@ -69,12 +69,12 @@ def pivoted(
         The long table.
     pivot : str
         The column that names the channel of each row.
-    key : Key, optional
-        The times of the rows; without, the k-th row of every level is of the same time.
+    key : TimeKey, optional
+        The times of the rows; without them the k-th rows of all levels are of one time.
     wanted : sequence of str, optional
-        The channels, if they were named: runs may have named them "left value" where "left" would do.
+        The channels, if they are named: earlier runs may have named them "left value" where "left" would do.
     fill : str, optional
-        What is done about blanks.
+        How blanks are filled.
     """
     cells = _levels(table, pivot)
     levels = list(dict.fromkeys(cells.tolist()))
@@ -85,8 +85,8 @@ def pivoted(
             order[cells == level] = np.arange((cells == level).sum())
     else:
         order = np.unique(key.times, return_inverse=True)[1]
-    place = np.array([levels.index(cell) for cell in cells])
-    if len(np.unique(order * len(levels) + place)) < len(table):
+    level_of_row = np.array([levels.index(cell) for cell in cells])
+    if len(np.unique(order * len(levels) + level_of_row)) < len(table):
         raise InputError(
             f"A time must have one row of each {pivot!r}",
             got=f"several in {table.label}",
@@ -97,23 +97,25 @@ def pivoted(
     complete = float((np.bincount(order) == len(levels)).mean())
     if key is not None and complete < (_TOGETHER if fill is None else 1 / (LONGEST + 1)):
         raise _not_together(table, pivot, levels, complete)
-    both = {f"{level} {name}" for level in levels for name in rest.numeric}
-    plain = len(rest.numeric) == 1 and not both & set(wanted or ())
+    long_names = {f"{level} {name}" for level in levels for name in rest.numeric}
+    plain = len(rest.numeric) == 1 and not long_names & set(wanted or ())
     names = [level if plain else f"{level} {name}" for level in levels for name in rest.numeric]
     values = np.full((count, len(levels), len(rest.numeric)), np.nan)
-    values[order, place] = rest.values
+    values[order, level_of_row] = rest.values
     first = np.unique(order, return_index=True)[1]
     wide = rest.without(rest.numeric).take(first)
     clocks = {}
     if key is not None:
         stamps = Stamps(key.times[first], unit=key.unit)
-        clocks = {name: Other(table.column(name)[first].astype(str).astype(object), stamps) for name in key.columns}
+        clocks = {
+            name: TextColumn(table.column(name)[first].astype(str).astype(object), stamps) for name in key.columns
+        }
     return replace(
         wide,
         names=(*wide.names, *clocks, *names),
         numeric=tuple(names),
         values=values.reshape(count, -1),
-        others={**wide.others, **clocks},
+        texts={**wide.texts, **clocks},
         named=True,
         blank="no value",
         pivot=pivot,
@@ -121,10 +123,10 @@ def pivoted(
 
 
 def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: float) -> InputError:
-    shown = ", ".join(levels[:_SHOWN]) + (", ..." if len(levels) > _SHOWN else "")
+    examples = ", ".join(levels[:_LISTED]) + (", ..." if len(levels) > _LISTED else "")
     return InputError(
         "What becomes channels must be sampled together",
-        got=f"{table.label}, where {complete:.0%} of all times have a row of every {pivot!r} ({shown})",
+        got=f"{table.label}, where {complete:.0%} of all times have a row of every {pivot!r} ({examples})",
         cure=(
             "resample them to the same times first (pandas: df.resample), make each a recording of its "
             f"own with {Parameter('by', pivot)}, or, if some are only slower, fill with "
@@ -135,7 +137,7 @@ def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: flo
 
 
 def _levels(table: Table, name: str) -> np.ndarray:
-    """A column as text."""
+    """The cells of a column as text."""
     if name not in table.names:
         raise InputError(
             f"The column that tells recordings apart must be one of {table.file}",
@@ -164,17 +166,17 @@ def unit_column(
     candidates : sequence of str
         Columns that are neither times nor certainly channels.
     times : ndarray, optional
-        (T,) of the rows, if they are known.
+        (T,) times of the rows, if they are known.
     wanted : sequence of str, optional
-        The channels, if they were named; by default all other columns of numbers.
+        The channels, if they are named; by default all other columns of numbers.
     """
     for name in candidates:
-        text = name in table.others
+        text = name in table.texts
         if not text and not (table.named and is_unit_name(name)):
             continue
         cells = table.column(name)
-        one = len([n for n in candidates if n in table.numeric and n != name] if wanted is None else wanted) == 1
-        if text and (any(cell is None or is_number(cell) for cell in cells) or table.others[name].stamps):
+        single = len([n for n in candidates if n in table.numeric and n != name] if wanted is None else wanted) == 1
+        if text and (any(cell is None or is_number(cell) for cell in cells) or table.texts[name].stamps):
             continue
         if not text and not (np.isfinite(cells).all() and (cells % 1 == 0).all()):
             continue
@@ -185,21 +187,21 @@ def unit_column(
         together = len(changes) == len(levels) - 1  # each unit's rows stand together
         restarts = set() if times is None else set((np.flatnonzero(np.diff(times) < 0) + 1).tolist())
         if together and restarts and restarts <= set(changes.tolist()):
-            if one and _same_times(cells, levels, times):
+            if single and _same_times(cells, levels, times):
                 raise _long(table, name, levels, pivot=True)
             return name
         if together and not text and "id" in name.lower() and times is None:
             return name
         shared = times is not None and len(np.unique(times)) * 2 <= len(times)
         if shared and len(set(zip(times.tolist(), cells.tolist(), strict=True))) == len(table):  # type: ignore[union-attr]
-            raise _long(table, name, levels, pivot=one)
+            raise _long(table, name, levels, pivot=single)
         if text:
             raise _long(table, name, levels, pivot=False)
     return None
 
 
 def counted_units(table: Table) -> int | None:
-    """The column 0 of a table without names, if it numbers units and column 1 counts the rows of each from anew."""
+    """0 if the first column of a table without names numbers units, and the second counts the rows of each; or None."""
     if table.named or table.values.shape[1] < 3 or len(table) < 10:
         return None
     unit, count = table.values[:, 0], table.values[:, 1]
@@ -219,12 +221,12 @@ def _same_times(cells: np.ndarray, levels: Sequence[object], times: np.ndarray |
 
 
 def _long(table: Table, name: str, levels: Sequence[object], *, pivot: bool) -> InputError:
-    shown = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels[:_SHOWN])
-    more, pivoting = ", ..." if len(levels) > _SHOWN else "", Parameter("pivot", name)
+    examples = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels[:_LISTED])
+    more, pivoting = ", ..." if len(levels) > _LISTED else "", Parameter("pivot", name)
     channel, unit = f"make each a channel with {pivoting}", f"a recording of its own with {Parameter('by', name)}"
     cure = f"{channel}, or {unit}" if pivot else f"make each {unit}"
     return InputError(
         "A recording must have one row for each time, and numbers in its columns",
-        got=f"a long table in {table.file}, whose column {name!r} tells {len(levels)} units apart ({shown}{more})",
+        got=f"a long table in {table.file}, whose column {name!r} tells {len(levels)} units apart ({examples}{more})",
         cure=f"{cure}. If it is neither, leave it out with {Parameter('drop', name)}",
     )

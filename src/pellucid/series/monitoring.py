@@ -1,4 +1,4 @@
-"""How a machine is followed over time: what is healthy and what an alarm is, in a word each; see `assess`."""
+"""A machine followed over time from its files: options of one word each, and `assess` with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 
 if TYPE_CHECKING:
     from pellucid.series.condition import Condition
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesAssessing(NoOptions):
+class SeriesAssessing(Options):
     """What is healthy, and what an alarm is."""
 
     healthy: str = option(
         "0.2",
-        "Healthy recordings that RUN did not learn from: the first N or a share of them, places from 0 as in Python, "
-        "or others.",
+        "Healthy recordings that RUN did not learn from: the first N, a share, a slice as in Python, or other data.",
         metavar="N|SHARE|FROM:TO|FOLDER",
     )
-    level: float = option(0.99, "So many of healthy recordings stay within an alarm level.")
-    persistence: str = option("4/5", "An alarm is K of the last N recordings beyond their level.", metavar="K/N")
-    sequences: int = option(50, "Of each recording that pass through the network, evenly spaced.", minimum=1)
-    every: int | None = option(None, "Cut recordings into pieces of so many rows.", metavar="ROWS", minimum=1)
-    order: int | None = option(None, "Past values of the law of a recording.", default="as the model's", minimum=1)
+    level: float = option(0.99, "Share of healthy recordings that stay within a limit.")
+    persistence: str = option("4/5", "An alarm is K of the last N recordings beyond a limit.", metavar="K/N")
+    sequences: int = option(50, "Number of sequences of each recording for the network, evenly spaced.", minimum=1)
+    every: int | None = option(None, "Cut recordings into pieces of this many rows.", metavar="ROWS", minimum=1)
+    order: int | None = option(
+        None, "Number of past values that the law of a recording reads.", default_text="as the model's", minimum=1
+    )
 
 
 def assess_files(
@@ -41,7 +42,7 @@ def assess_files(
     reading: SeriesReading,
     settings: SeriesAssessing,
     *,
-    learned: str | None = None,
+    trained_on: str | None = None,
     progress: bool = False,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Condition:
@@ -57,8 +58,8 @@ def assess_files(
         How files are read.
     settings : SeriesAssessing
         What is healthy, and what an alarm is.
-    learned : str, optional
-        The name of the file or folder that the model learned from, where it is known.
+    trained_on : str, optional
+        The name of the file or folder that the model was trained on, where it is known.
     progress : bool
         Show a progress bar.
     warn : callable
@@ -69,10 +70,10 @@ def assess_files(
     persistence, healthy = persistence_of(settings.persistence), healthy_of(settings.healthy)
     if not 0 < settings.level < 1:
         raise InputError(f"{Parameter('level')} must be between 0 and 1", got=f"{settings.level:g}", parameter="level")
-    sound = healthy if isinstance(healthy, Path) else path
-    if learned is not None and learned == sound.resolve().name:
+    source = healthy if isinstance(healthy, Path) else path
+    if trained_on is not None and trained_on == source.resolve().name:
         warn(
-            f"the run was trained on a {'file' if sound.is_file() else 'folder'} of the same name, {learned}: if the "
+            f"the run was trained on a {'file' if source.is_file() else 'folder'} of the same name, {trained_on}: if the "
             "healthy recordings are those that it learned from, alarm levels are too low; name others with "
             f"{Parameter('healthy')}."
         )

@@ -38,20 +38,20 @@ class Network(nn.Module):
 
         mu_i = A [x_i, ..., x_{i-lags+1}] + b + recurrent part,
 
-    so that a network that was told a law (`start_at`) begins as that law and has only the rest to learn. A is the law
-    plus what is learned divided by sqrt(lags c): so many weights, each moved by the optimiser's step, would otherwise
-    carry the network away from the law faster than it learns anything.
+    so that a network with a law (`start_at`) begins as that law and has only the rest to learn. A is the law plus what
+    is learned divided by sqrt(lags c): this many weights, each moved by the optimiser's step, would otherwise carry
+    the network away from the law faster than it learns anything.
 
     Parameters
     ----------
     channels : int
         The number c of channels.
     width : int
-        Of all hidden layers.
+        Width of all hidden layers.
     kernel : int
-        Positions that the causal convolution sees.
+        Number of positions that the causal convolution sees.
     lags : int
-        Values that the linear path reads, the present one included; 0 is no such path, as in the paper.
+        Number of values that the linear path reads, the present one included; 0 is no linear path, as in the paper.
     """
 
     lower: Tensor
@@ -72,7 +72,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def start_at(self, weights: Tensor, offset: Tensor, covariance: Tensor) -> None:
-        """Begin as a linear law with Gaussian errors: the recurrent part says nothing yet.
+        """Begin as a linear law with Gaussian errors: the recurrent part is 0 at first.
 
         Parameters
         ----------
@@ -102,9 +102,9 @@ class Network(nn.Module):
         x : Tensor
             (B, T, c) observations.
         last : int, optional
-            Give the outputs at so many last positions only; by default at all of them.
+            The number of last positions to return; by default all of them.
         state : State, optional
-            What the call on the preceding observations returned.
+            The state that the call on the preceding observations returned.
         """
         # Zeros stand for what came before the sequence.
         before = max(self.kernel, self.lags) - 1
@@ -121,11 +121,11 @@ class Network(nn.Module):
         return self._gaussian(mean, entries), (x[:, x.shape[1] - before :], memory)
 
     def _linear(self, x: Tensor, positions: int) -> Tensor:
-        """(B, positions, c): what the linear path says at the last positions of x (B, T, c)."""
+        """(B, positions, c) the linear path at the last positions of x (B, T, c)."""
         weight = self.law + self.linear.weight / self.law.shape[1] ** 0.5
         kernel = weight.reshape(self.channels, self.lags, self.channels).flip(1)  # lags in order of time
-        seen = x[:, x.shape[1] - positions - self.lags + 1 :]
-        return functional.conv1d(seen.mT, kernel.mT, self.linear.bias).mT
+        values = x[:, x.shape[1] - positions - self.lags + 1 :]
+        return functional.conv1d(values.mT, kernel.mT, self.linear.bias).mT
 
     def _gaussian(self, mean: Tensor, entries: Tensor) -> Gaussian:
         """Means (B, T, c), and c(c+1)/2 entries of each factor."""

@@ -17,7 +17,7 @@ def forecast_table(model: Forecaster, source: Recordings) -> Iterator[list[Any]]
     """
     yield ["recording", "step", "channel", "forecast", "one-step sd"]
     labels = source.labels()
-    for i in source.ends():
+    for i in source.last_pieces():
         forecast = model.forecast(source.values[i])
         for step, (mean, covariance) in enumerate(zip(forecast.mean, forecast.covariance, strict=True), 1):
             for k, channel in enumerate(model.channels_):
@@ -25,5 +25,5 @@ def forecast_table(model: Forecaster, source: Recordings) -> Iterator[list[Any]]
 
 
 def _short(value: float) -> Any:
-    """Six digits; empty where a value is not known."""
+    """Six digits; empty where a value is unknown."""
     return "" if value != value else float(f"{value:.6g}")

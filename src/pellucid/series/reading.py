@@ -1,4 +1,4 @@
-"""How files become recordings: what a run keeps in its folder, so that later files are read alike."""
+"""How files become recordings: options that a run keeps in its folder, so that later files are read alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, final
 
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, names_in, option
+from pellucid.options import Options, names_in, option
 
 if TYPE_CHECKING:
     from pellucid.series.data import Recordings
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SeriesReading(NoOptions):
+class SeriesReading(Options):
     """How recordings are read; see `pellucid.series.read`."""
 
     channels: tuple[str, ...] | None = option(
         None, "A column to use; repeat for several, or separate by commas.", "--channels", "-c",
-        default="all", once=True,
+        default_text="all", training_only=True,
     )  # fmt: skip
     drop: tuple[str, ...] = option(
-        (), "A column to leave out; repeat for several, or separate by commas.", default="clocks", once=True
+        (), "A column to ignore; repeat for several, or separate by commas.", default_text="clocks", training_only=True
     )
     by: str | None = option(
         None, "Each value of this column is a recording of its own.", "--recordings-by",
-        metavar="COLUMN", default="a unit or id, if time starts anew with it", once=True,
+        metavar="COLUMN", default_text="a unit or id, if time starts anew with it", training_only=True,
     )  # fmt: skip
     pivot: str | None = option(
         None, "This column names the channel of each row: a row per sensor and time.",
-        metavar="COLUMN", default="one column per channel", once=True,
+        metavar="COLUMN", default_text="one column per channel", training_only=True,
     )  # fmt: skip
     fill: Literal["linear", "previous", "split"] | None = option(
         None,
         "Blanks: a straight line or the value before for up to five in a row, or cut there.",
-        default="refuse them",
+        default_text="refuse them",
     )
     gaps: Literal["split", "ignore"] = option("split", "Where time jumps: cut the recording, or go on.")
     pattern: str = option("*", "Which files of a folder to read.")
     decimal: str = option(".", "The decimal sign of text files, . or ,")
-    header: bool | None = option(None, "Whether the first line holds names.", default="if it holds no numbers")
+    header: bool | None = option(None, "Whether the first line holds names.", default_text="if it holds no numbers")
 
     def read(self, path: Path, channels: Sequence[str] | None = None) -> Recordings:
         """The recordings of a file or a folder.
@@ -52,7 +52,7 @@ class SeriesReading(NoOptions):
         path : Path
             The file or the folder.
         channels : sequence of str, optional
-            Those of a trained model; by default those of the options.
+            Channels of a trained model; by default those of the options.
         """
         from pellucid.series.files import read
 
@@ -69,15 +69,15 @@ class SeriesReading(NoOptions):
             decimal=self.decimal,
         )
 
-    def read_readable(self, path: Path, channels: Sequence[str]) -> tuple[list[Recordings], dict[str, InputError]]:
-        """The recordings of a file or of those files of a folder that can be read, and why the others cannot.
+    def read_each(self, path: Path, channels: Sequence[str]) -> tuple[list[Recordings], dict[str, InputError]]:
+        """The recordings of a file, or of all files of a folder that can be read, and why the others cannot.
 
         Parameters
         ----------
         path : Path
             The file or the folder.
         channels : sequence of str
-            Those of a trained model.
+            Channels of a trained model.
 
         Returns
         -------
@@ -112,11 +112,11 @@ def require_others(data: Path, test: Path, pattern: str) -> None:
     pattern : str
         Which files of a folder are read.
     """
-    learned, tested = (
+    train_files, test_files = (
         {file.resolve(): file for file in ([path] if path.is_file() else path.glob(pattern) if path.is_dir() else [])}
         for path in (data, test)
     )
-    both = [learned[file] for file in learned if file in tested and file.is_file()]
+    both = [train_files[file] for file in train_files if file in test_files and file.is_file()]
     if both:
         raise InputError(
             f"{Parameter('test')} must be other recordings than those to learn from",

@@ -1,4 +1,4 @@
-"""Explanations of forecasts on a page: what came, what was forecast, and the law that the network followed."""
+"""Explained forecasts on a page: what came, what was forecast, and the law that the network followed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.explanation_page import CHANNELS, channels_of, law_texts, view
 from pellucid.summaries import Example, RunSummary
 
-# Pictures of channels that a page has room for: of more channels it shows fewer forecasts.
+# Pictures of channels that a page has room for: with more channels it shows fewer forecasts.
 _PANELS = 60
 
 
@@ -23,7 +23,7 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     Parameters
     ----------
     summary : RunSummary
-        What the run found.
+        The summary of the run.
     path : str or Path
         The HTML file.
     """
@@ -32,11 +32,11 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     for example in ranked(summary):
         groups[example.rank].append(example)
     examples = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
-    shown = examples[: max(2, _PANELS // max(1, min(CHANNELS, len(summary.outputs))))]
-    explanations = [ForecastExplanation.from_dict(example.explanation) for example in shown]
+    chosen = examples[: max(2, _PANELS // max(1, min(CHANNELS, len(summary.outputs))))]
+    explanations = [ForecastExplanation.from_dict(example.explanation) for example in chosen]
     items = [
         {"rank": example.rank, "place": example.place or f"forecast {i + 1}", "view": view(explanation)}
-        for i, (example, explanation) in enumerate(zip(shown, explanations, strict=True))
+        for i, (example, explanation) in enumerate(zip(chosen, explanations, strict=True))
     ]
     laws = [[law_texts(e, k) for k in channels_of(e)] for e in explanations]
     channels = list(summary.outputs or (explanations[0].channels if explanations else ()))
@@ -58,22 +58,22 @@ def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path
     Parameters
     ----------
     explanations : mapping of str to ForecastExplanation
-        By what was explained: the name of a recording, and the row.
+        Explanations by the name of the recording, and the row.
     path : str or Path
-        Of the HTML file.
+        The file to write.
     title : str
-        Of the page.
+        Title of the page.
 
     Returns
     -------
     int
-        How many there was no room for.
+        The number of explanations that there was no room for.
     """
-    far = {place: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
-           for place, e in explanations.items()}  # fmt: skip
+    deviations = {label: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
+                  for label, e in explanations.items()}  # fmt: skip
     channels = list(next(iter(explanations.values())).channels)
     room = max(2, _PANELS // min(CHANNELS, len(channels)))
-    shown = sorted(explanations, key=lambda place: far[place])[-room:]
-    examples = tuple(Example(place=place, explanation=explanations[place].to_dict()) for place in shown)
+    farthest = sorted(explanations, key=lambda label: deviations[label])[-room:]
+    examples = tuple(Example(place=label, explanation=explanations[label].to_dict()) for label in farthest)
     write(RunSummary(kind="series", title=title, outputs=tuple(channels), explanations=examples), path)
-    return len(explanations) - len(shown)
+    return len(explanations) - len(farthest)

@@ -31,18 +31,18 @@ def simulate_rig(
     Parameters
     ----------
     rows : int
-        Samples of each recording.
+        Number of samples in each recording.
     files : int
-        Recordings; between them the rig has turned on for a random while, and wear has grown in proportion to their
+        Number of recordings. Between two of them the rig turns for a random while; wear grows in proportion to their
         number.
     bearings : int
-        Channels.
+        Number of channels.
     wear : float
         Size of the defect at the end, in the last recording; 0 is a sound bearing.
     noise : float
-        Of the sensors, in units of a channel's friction.
+        Noise of the sensors, in units of a channel's friction.
     seed : int
-        Same seed, same recordings.
+        Seed of all random numbers.
     """
     from scipy.signal import lfilter
 
@@ -52,8 +52,8 @@ def simulate_rig(
     _checks.at_least(wear, 0, "wear", "simulate_rig")
     _checks.at_least(noise, 0, "noise", "simulate_rig")
     generator = np.random.default_rng(seed)
-    places = np.arange(bearings)
-    coupling = (1 / 3) ** np.abs(places[:, None] - places[None])
+    positions = np.arange(bearings)
+    coupling = (1 / 3) ** np.abs(positions[:, None] - positions[None])
     amplitudes = generator.uniform(0.6, 1.2, (bearings, 3)) / np.arange(1, 4)
     phases = generator.uniform(0, 2 * np.pi, (bearings, 3))
     rho = 0.95

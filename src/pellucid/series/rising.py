@@ -1,4 +1,4 @@
-"""How values rise that are times: evenly, evenly but for gaps, or from where they start anew."""
+"""How the values of a time rise: evenly, evenly but for gaps, or from where they start anew."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 # Where counters begin anew.
 _MODULI = (1e3, 1e6, 1e9, 2.0**8, 2.0**16, 2.0**24, 2.0**32)
-# Time starts anew more seldom than in this share of the rows; otherwise a clock was misread.
-_ANEW = 0.1
+# The largest share of rows where time starts anew; with more, a clock was misread.
+_RESTARTS = 0.1
 # Rows that even times with gaps must have.
 _FEWEST = 10
 
 
-def all_runs(values: list[np.ndarray], like: Callable[[np.ndarray], bool]) -> bool:
+def all_runs(values: list[np.ndarray], rises: Callable[[np.ndarray], bool]) -> bool:
     """Whether every recording rises from its beginning, or from wherever it starts anew, in this way.
 
     Runs must be long, as half the steps of noise fall; of two rows nothing can be said.
@@ -25,24 +25,25 @@ def all_runs(values: list[np.ndarray], like: Callable[[np.ndarray], bool]) -> bo
         if len(falls) and len(part) < 4 * (len(falls) + 1):
             return False
         runs = [run for run in np.split(part, falls) if len(run) > 2]
-        if not all(like(run) for run in runs):
+        if not all(rises(run) for run in runs):
             return False
         judged += len(runs)
     return judged > 0
 
 
-def _seldom_anew(values: list[np.ndarray]) -> bool:
-    return sum(int((np.diff(part) < 0).sum()) for part in values) <= max(1, _ANEW * sum(map(len, values)))
+def _seldom_restarts(values: list[np.ndarray]) -> bool:
+    """Whether time starts anew in few places only."""
+    return sum(int((np.diff(part) < 0).sum()) for part in values) <= max(1, _RESTARTS * sum(map(len, values)))
 
 
 def never_falls(values: list[np.ndarray]) -> bool:
-    """Whether every recording rises somehow, but for few places where it starts anew."""
-    return _seldom_anew(values) and all_runs(values, lambda run: True)
+    """Whether every recording rises, but for the few places where it starts anew."""
+    return _seldom_restarts(values) and all_runs(values, lambda run: True)
 
 
 def rises_evenly(values: list[np.ndarray]) -> bool:
     """Whether every recording rises evenly; short runs look even whatever they are, so that their steps must be one."""
-    seldom = _seldom_anew(values)
+    seldom = _seldom_restarts(values)
     return all_runs(values, lambda run: even(run) and (seldom or steady(run)))
 
 
@@ -65,7 +66,7 @@ def steady(column: np.ndarray) -> bool:
 
 
 def steady_but_gaps(column: np.ndarray) -> bool:
-    """The same of 19 steps in 20, if the others are longer: rows are missing."""
+    """Whether 19 steps in 20 are the same, and the others longer, as where rows are missing."""
     steps = np.diff(column)
     if len(column) < _FEWEST or (steps <= 0).any():
         return False
@@ -86,7 +87,7 @@ def mostly_even(column: np.ndarray) -> bool:
 
 
 def mostly_alike(column: np.ndarray) -> bool:
-    """The same of values that rise with every row: a staircase may be a signal."""
+    """Like `mostly_even`, of values that rise with every row: a staircase may be a signal."""
     return bool((np.diff(column) > 0).all()) and mostly_even(column)
 
 
@@ -98,7 +99,7 @@ def share_alike(column: np.ndarray) -> float:
 
 
 def variation(column: np.ndarray) -> float:
-    """The standard deviation of the steps in means of them."""
+    """The standard deviation of the steps, relative to their mean."""
     steps = np.diff(column)
     return float(steps.std() / steps.mean())
 
@@ -111,7 +112,7 @@ def jittered(column: np.ndarray) -> bool:
 
 
 def modulus_of(column: np.ndarray) -> float | None:
-    """Where a counter that rises in even steps begins anew: a round number."""
+    """The round number at which a counter that rises in even steps begins anew; None if there is none."""
     steps = np.diff(column)
     typical = np.median(steps) if len(steps) else 0.0
     if typical <= 0 or column.min() < 0:
@@ -124,5 +125,6 @@ def modulus_of(column: np.ndarray) -> float | None:
 
 
 def unwrapped(column: np.ndarray) -> np.ndarray:
+    """A counter that goes on where it begins anew."""
     period = modulus_of(column) or 0.0
     return np.asarray(column + period * np.cumsum(np.diff(column, prepend=column[0]) < 0))

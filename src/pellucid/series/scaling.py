@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pellucid.series.network import Gaussian
 
-# Sequences that are converted at once.
+# Sequences that are standardized at once.
 _CHUNK = 4096
 
 
@@ -22,9 +22,9 @@ class Scaling:
     """z = (x - shift) / scale, for each of c channels."""
 
     shift: np.ndarray
-    """(c,)."""
+    """(c,) means."""
     scale: np.ndarray
-    """(c,)."""
+    """(c,) standard deviations."""
 
     @classmethod
     def of(cls, rows: np.ndarray) -> Scaling:
@@ -37,7 +37,15 @@ class Scaling:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], channels: int) -> Scaling:
-        """What `to_dict` gave, for so many channels."""
+        """The scaling that `to_dict` was called on.
+
+        Parameters
+        ----------
+        content : mapping of str to object
+            What `to_dict` returned.
+        channels : int
+            The number of channels, which is checked.
+        """
         shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
         if (
             shift.shape != (channels,)

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.series.laws import spectral_radius
 from pellucid.series.network import Network
-from pellucid.series.witnessing import Witnessing
+from pellucid.series.stability import spectral_radius
+from pellucid.series.witness_fitter import WitnessFitter
 
 
 class ForecastScores(NamedTuple):
@@ -34,9 +34,9 @@ class ForecastScores(NamedTuple):
     relative_deviation: float
     """The deviation divided by how much the forecasts move along the horizon; channels in their standard deviations."""
     relative_error_one_step: float
-    """The same for one step ahead: each value of the horizon from the real ones before it."""
+    """The relative error one step ahead: each value of the horizon from the real ones before it."""
     spectral_radius: float
-    """Of the witnesses, the median: above 1 the forecast of a law runs away; see `spectral_radius`."""
+    """The median spectral radius of the witnesses: above 1 the forecast of a law runs away; see `spectral_radius`."""
     unstable: float
     """The share of witnesses with a spectral radius above 1."""
     sequences: int
@@ -47,18 +47,32 @@ class ForecastScores(NamedTuple):
 
 
 @torch.no_grad()
-def measure(network: Network, witnessing: Witnessing, pieces: Iterable[Tensor], *, forced: bool) -> ForecastScores:
-    """Scores over sequences (B, context + horizon, c), given in standardized pieces."""
-    scale = torch.from_numpy(witnessing.scaling.scale)
-    horizon = witnessing.horizon
+def forecast_scores(
+    network: Network, fitter: WitnessFitter, pieces: Iterable[Tensor], *, forced: bool
+) -> ForecastScores:
+    """Scores over sequences.
+
+    Parameters
+    ----------
+    network : Network
+        The predictor.
+    fitter : WitnessFitter
+        Fits its witnesses.
+    pieces : iterable of Tensor
+        (B, context + horizon, c) standardized sequences.
+    forced : bool
+        Predict and witness along what really came, instead of what was generated.
+    """
+    scale = torch.from_numpy(fitter.scaling.scale)
+    horizon = fitter.horizon
     totals, count, radii = np.zeros(9), 0, []
     for z in pieces:
-        trace = witnessing.trace(network, z if forced else z[:, :-horizon], forced=forced)
+        batch = fitter.witness(network, z if forced else z[:, :-horizon], forced=forced)
         future = z[:, -horizon:].double()
-        mean = trace.gaussian.mean.double()
+        mean = batch.gaussian.mean.double()
         errors = (mean - future).square().mean((0, 1))  # (c,) in squared standard deviations
-        gaps = witnessing.gaps(trace.witnesses).square().mean(0)  # (c,) likewise
-        laws = witnessing.parameters(trace.witnesses)
+        gaps = fitter.gaps(batch.witnesses).square().mean(0)  # (c,) likewise
+        laws = fitter.parameters(batch.witnesses)
         radii.append(spectral_radius(laws))
         theta = laws.reshape(len(z), horizon, -1)
         gaussian, _ = network(z[:, :-1], last=horizon)

@@ -25,27 +25,27 @@ class Stamps(NamedTuple):
     clock: bool = False
     """Whether these are times of day, without a date."""
     unit: str = "s"
-    """Of what is called seconds above: numbers that are times may have another, or "" if it is not known."""
+    """Unit of `seconds`: numbers that are times may have another one, or "" if it is not known."""
 
 
 def stamps_of(column: Any) -> Stamps | None:
-    """An Arrow column of times, dates or text; None if it holds no times."""
+    """The times in an Arrow column of times, dates or text; None if it holds none."""
     from pyarrow import compute, types
 
     kind = column.type
     if types.is_string(kind) or types.is_large_string(kind):
-        return _text(compute.utf8_trim_whitespace(column))
+        return _from_text(compute.utf8_trim_whitespace(column))
     if not types.is_temporal(kind) or types.is_interval(kind) or column.null_count == len(column):
         return None
-    wide = column
+    times = column
     if types.is_time(kind):
-        wide = column.cast("time64[us]")
+        times = column.cast("time64[us]")
     elif types.is_date(kind):
-        wide = column.cast("timestamp[s]")
+        times = column.cast("timestamp[s]")
     # Whole numbers of the column's own unit: as seconds since 1970 a double knows no more than a quarter microsecond.
-    unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[wide.type.unit]
-    blank, whole = blanks(column), integers(wide)
-    return Stamps(np.where(blank, np.nan, (whole - whole[np.argmin(blank)]) * unit), types.is_time(kind))
+    unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[times.type.unit]
+    blank, counts = blanks(column), integers(times)
+    return Stamps(np.where(blank, np.nan, (counts - counts[np.argmin(blank)]) * unit), types.is_time(kind))
 
 
 def times_of(columns: list[Stamps]) -> np.ndarray:
@@ -57,11 +57,12 @@ def times_of(columns: list[Stamps]) -> np.ndarray:
     clocks = [column.seconds for column in columns if column.clock]
     if not dates:
         return _past_midnight(clocks[0])
-    whole = clocks and (dates[0][np.isfinite(dates[0])] % _DAY == 0).all()
-    return dates[0] + clocks[0] if whole else dates[0]
+    midnights = (dates[0][np.isfinite(dates[0])] % _DAY == 0).all()
+    return dates[0] + clocks[0] if clocks and midnights else dates[0]
 
 
-def _text(column: Any) -> Stamps | None:
+def _from_text(column: Any) -> Stamps | None:
+    """The times in a column of text; None if it holds none."""
     from pyarrow import compute
 
     blank = blanks(column)
@@ -69,10 +70,10 @@ def _text(column: Any) -> Stamps | None:
         return None
     first = column[int(np.argmin(blank))].as_py()
     for form in (form for form in DATES if re.match(form, first)):
-        found = compute.extract_regex(column, pattern=form)
-        if found.null_count > blank.sum():
+        matches = compute.extract_regex(column, pattern=form)
+        if matches.null_count > blank.sum():
             continue
-        parts = {name: compute.struct_field(found, name) for name in re.findall(r"\(\?P<(\w)>", form)}
+        parts = {name: compute.struct_field(matches, name) for name in re.findall(r"\(\?P<(\w)>", form)}
         clock = _clock(parts, len(blank))
         if clock is None:
             continue
@@ -85,8 +86,8 @@ def _text(column: Any) -> Stamps | None:
     return None
 
 
-def _whole(part: Any) -> np.ndarray:
-    """A part of a stamp as numbers; what is not there is 0."""
+def _numbers(part: Any) -> np.ndarray:
+    """A part of a stamp as numbers; 0 where it is missing."""
     from pyarrow import compute
 
     filled = compute.fill_null(part, "0")
@@ -99,8 +100,8 @@ def _clock(parts: dict[str, Any], rows: int) -> np.ndarray | None:
         return np.zeros(rows)
     from pyarrow import compute
 
-    hour, minute = _whole(parts["h"]), _whole(parts["m"])
-    second = _whole(parts["s"]) if "s" in parts else np.zeros(rows)
+    hour, minute = _numbers(parts["h"]), _numbers(parts["m"])
+    second = _numbers(parts["s"]) if "s" in parts else np.zeros(rows)
     if hour.max() > 24 or minute.max() > 59 or second.max() > 60:
         return None
     if "p" in parts:
@@ -109,10 +110,10 @@ def _clock(parts: dict[str, Any], rows: int) -> np.ndarray | None:
     clock = hour * 3600.0 + minute * 60.0 + second
     if "f" in parts:
         digits = compute.utf8_rpad(compute.fill_null(parts["f"], ""), width=9, padding="0")
-        clock += _whole(digits) * 1e-9
+        clock += _numbers(digits) * 1e-9
     if "z" in parts:
         zone = compute.replace_substring_regex(compute.fill_null(parts["z"], ""), pattern="[:+]", replacement="")
-        offset = _whole(zone)
+        offset = _numbers(zone)
         clock -= np.sign(offset) * (np.abs(offset) // 100 * 3600.0 + np.abs(offset) % 100 * 60.0)
     return clock
 
@@ -121,7 +122,7 @@ def _days(parts: dict[str, Any], blank: np.ndarray, clock: np.ndarray) -> np.nda
     """Days since 1970; None if there is no such date. Day and month are told apart by what makes time rise."""
     from pyarrow import compute
 
-    first, last = _whole(parts["a"]), _whole(parts["c"])
+    first, last = _numbers(parts["a"]), _numbers(parts["c"])
     middle = compute.utf8_lower(compute.fill_null(parts["b"], ""))
     text = [cell for cell in middle.unique().to_pylist() if cell]
     if any(cell.isalpha() for cell in text):
@@ -130,25 +131,25 @@ def _days(parts: dict[str, Any], blank: np.ndarray, clock: np.ndarray) -> np.nda
         names = middle.to_pylist()
         orders = [(last, np.array([_MONTHS.get(cell, 1) for cell in names]), first)]
     else:
-        second = _whole(middle)
+        second = _numbers(middle)
         orders = [(last, second, first), (last, first, second)]
         if first.max() > 31:
             orders = [(first, second, last)]
-    known = ~blank
+    present = ~blank
     candidates: list[np.ndarray] = []
     for year, month, day in orders:
         year = np.where(year < 100, np.where(year < 70, 2000, 1900) + year, year)
-        m, d = month[known], day[known]
+        m, d = month[present], day[present]
         if m.min() < 1 or m.max() > 12 or d.min() < 1 or d.max() > 31:
             continue
-        months = (np.where(known, year, 1970) - 1970) * 12 + np.where(known, month, 1) - 1
-        date = months.astype("M8[M]").astype("M8[D]") + (np.where(known, day, 1) - 1)
+        months = (np.where(present, year, 1970) - 1970) * 12 + np.where(present, month, 1) - 1
+        date = months.astype("M8[M]").astype("M8[D]") + (np.where(present, day, 1) - 1)
         candidates.append(date.astype(np.int64).astype(np.float64))
     if len(candidates) < 2:
         return candidates[0] if candidates else None
 
     def disorder(days: np.ndarray) -> tuple[int, float]:
-        steps = np.diff((days * _DAY + clock)[known])
+        steps = np.diff((days * _DAY + clock)[present])
         return int((steps < 0).sum()), float(steps.std()) if len(steps) else 0.0
 
     return min(candidates, key=disorder)
@@ -156,7 +157,7 @@ def _days(parts: dict[str, Any], blank: np.ndarray, clock: np.ndarray) -> np.nda
 
 def _past_midnight(clock: np.ndarray) -> np.ndarray:
     """Times of day that go on after midnight."""
-    known = np.isfinite(clock)
+    present = np.isfinite(clock)
     result = clock.copy()
-    result[known] += _DAY * np.cumsum(np.diff(clock[known], prepend=clock[known][0]) < -_DAY / 2)
+    result[present] += _DAY * np.cumsum(np.diff(clock[present], prepend=clock[present][0]) < -_DAY / 2)
     return result

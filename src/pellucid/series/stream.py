@@ -16,14 +16,15 @@ from pellucid.numbers import counted
 from pellucid.series.data import Recordings
 from pellucid.series.sources import recordings
 
-Read: TypeAlias = Callable[[Path], Recordings]
-# Different notes that are shown.
+Reader: TypeAlias = Callable[[Path], Recordings]
+"""How a file becomes recordings."""
+# Different notes that are listed.
 _NOTES = 5
 _STAMP = re.compile(r"(\d{4})\D?(\d{2})\D?(\d{2})\D{1,3}(\d{2})\D?(\d{2})\D?(\d{2})")
 
 
 def sources_of(data: Any, pattern: str = "*") -> list[Any]:
-    """What is read in one go: each file of a folder, or the data as they are."""
+    """The parts that are read one at a time: each file of a folder, or the data as they are."""
     if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
         return [source for part in data for source in sources_of(part, pattern)]
     if isinstance(data, str | Path) and Path(data).is_dir():
@@ -34,7 +35,7 @@ def sources_of(data: Any, pattern: str = "*") -> list[Any]:
                 got=f"none in {data}",
                 cure=f"change {Parameter('pattern')}",
             )
-        return sorted(files, key=lambda path: in_order(path.name))
+        return sorted(files, key=lambda path: natural_key(path.name))
     if isinstance(data, str | Path) and not Path(data).exists():
         raise InputError(
             "The data must be a file or a folder", got=f"{data}, which does not exist", cure="correct the path"
@@ -42,12 +43,12 @@ def sources_of(data: Any, pattern: str = "*") -> list[Any]:
     return [Path(data)] if isinstance(data, str) else [data]
 
 
-def in_order(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key to sort names by: numbers in them count as numbers, so that stamps of time and counts are in their order.
+def natural_key(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key that sorts names with numbers in them by these numbers, so that counts and stamps of time are in order.
 
     Examples
     --------
-    >>> sorted(["run 10", "run 9", "2004.02.12", "2004.02.9"], key=in_order)
+    >>> sorted(["run 10", "run 9", "2004.02.12", "2004.02.9"], key=natural_key)
     ['2004.02.9', '2004.02.12', 'run 9', 'run 10']
     """
     parts = re.findall(r"\d+|\D+", name)
@@ -64,12 +65,13 @@ class Tally:
     every: int | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
     """Files by what is noted of them."""
-    rest: int = 0
+    remaining: int = 0
     """Rows at the ends of recordings, too few for a piece."""
     short: list[tuple[int, str]] = field(default_factory=list)
-    """Rows and names of what was skipped as a whole."""
+    """Rows and names of recordings and pieces that were skipped."""
 
     def note(self, sentence: str, file: str) -> None:
+        """Note something about a file."""
         self.notes.setdefault(sentence, []).append(file)
 
     def sentences(self) -> list[str]:
@@ -83,9 +85,11 @@ class Tally:
             result.append(
                 f"{counted(len(others), 'more file')} {'has' if len(others) == 1 else 'have'} notes like these"
             )
-        unused = self.rest + sum(rows for rows, _ in self.short)
+        unused = self.remaining + sum(rows for rows, _ in self.short)
         if unused:
-            parts = [f"{self.rest:,} at the ends of recordings, too few for a further piece"] if self.rest else []
+            parts = (
+                [f"{self.remaining:,} at the ends of recordings, too few for a further piece"] if self.remaining else []
+            )
             if self.short:
                 what = counted(len(self.short), "part")
                 parts.append(f"{sum(rows for rows, _ in self.short):,} in {what} of fewer than {self.length} rows")
@@ -93,12 +97,12 @@ class Tally:
         return result
 
     def refusal(self) -> InputError:
-        """What to say when nothing is left."""
+        """The error where nothing remains."""
         rows, source = max(self.short, key=lambda pair: pair[0])
         if self.every is None:
             return InputError(
                 f"A recording must have at least context + horizon = {self.length} rows",
-                got=f"{rows} in {source}, the longest piece of what was cut at gaps and blanks",
+                got=f"{rows} in {source}, the longest piece between gaps and blanks",
                 cure=(
                     f"fill these with {Parameter('fill', 'linear')}, or join what is on either side of "
                     f"gaps with {Parameter('gaps', 'ignore')}"
@@ -112,58 +116,58 @@ class Tally:
 
 
 def one_by_one(
-    source: Any, channels: Sequence[str], tally: Tally, *, read: Read | None = None, alone: bool = True
+    source: Any, channels: Sequence[str], tally: Tally, *, read: Reader | None = None, alone: bool = True
 ) -> Iterator[Recordings]:
     """Each recording of a source alone, or each piece of `tally.every` rows of it.
 
-    A piece of what was cut at gaps and blanks is skipped if it is shorter than `tally.length`; so are the rows that are
-    left at the end of a recording when pieces are cut. `tally` counts both.
+    A piece of a recording that was cut at gaps and blanks is skipped if it is shorter than `tally.length`; so are the
+    remaining rows at the end of a recording when pieces are cut. `tally` counts both.
 
     Parameters
     ----------
     source : object
         One of those that `sources_of` returns.
     channels : sequence of str
-        By name, in the order of the model's.
+        Names of the model's channels, in their order.
     tally : Tally
         Counts what is skipped.
-    read : Read, optional
+    read : Reader, optional
         How a file becomes recordings; by default as `series.read` does.
     alone : bool
-        Whether it is the only source; one of several may be no recording at all.
+        Whether it is the only source: one of several may be no recording at all.
     """
     try:
-        several = read(source) if read is not None and isinstance(source, Path) else recordings(source, channels)
+        batch = read(source) if read is not None and isinstance(source, Path) else recordings(source, channels)
     except InputError as error:
         if alone or not isinstance(source, Path):
             raise
         raise InputError(
             f"{error} If {source.name} is no recording, leave it out with {Parameter('pattern'):=}"
         ) from None
-    _check_units(several, tally)
-    if not isinstance(source, Recordings):  # whoever read these has seen what was decided
-        for sentence in several.decisions():
-            tally.note(sentence, several.origins[0].file)
-    counts = Counter(origin.label for origin in several.origins)
-    for i, origin in enumerate(several.origins):
-        one, rows = several[i], len(several.values[i])
-        whole = origin.row == 0 and counts[origin.label] == 1
-        if rows < tally.length and (tally.every is not None or not whole):
+    _check_units(batch, tally)
+    if not isinstance(source, Recordings):  # who read these has seen the decisions
+        for sentence in batch.decisions():
+            tally.note(sentence, batch.origins[0].file)
+    counts = Counter(origin.label for origin in batch.origins)
+    for i, origin in enumerate(batch.origins):
+        one, rows = batch[i], len(batch.values[i])
+        uncut = origin.row == 0 and counts[origin.label] == 1
+        if rows < tally.length and (tally.every is not None or not uncut):
             tally.short.append((rows, one.sources[0]))
         elif tally.every is None:
             yield one
         else:
-            tally.rest += rows % tally.every
+            tally.remaining += rows % tally.every
             yield from pieces(one, tally.every)
 
 
-def _check_units(several: Recordings, tally: Tally) -> None:
+def _check_units(batch: Recordings, tally: Tally) -> None:
     """Refuse to cut units of a table, which are side by side in time, into pieces of one course of time."""
     # Recordings of an array follow each other, as files of a folder do.
-    labels = {o.label: o for o in several.origins if o.unit and Path(o.file).suffix not in (".npz", ".npy")}
+    labels = {o.label: o for o in batch.origins if o.unit and Path(o.file).suffix not in (".npz", ".npy")}
     if len(labels) < 2:
         return
-    file = several.origins[0].file
+    file = batch.origins[0].file
     names = [origin.unit for origin in labels.values()]
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     if tally.every is not None:
@@ -183,7 +187,7 @@ def _check_units(several: Recordings, tally: Tally) -> None:
 
 
 def pieces(recording: Recordings, every: int) -> list[Recordings]:
-    """One recording cut into parts of `every` rows; what is left at its end is not used."""
+    """One recording cut into pieces of `every` rows; the remaining rows at its end are not used."""
     (table,), (origin,) = recording.values, recording.origins
     return [
         Recordings(

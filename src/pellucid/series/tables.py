@@ -1,4 +1,4 @@
-"""Tables as they were read, before it is decided what in them is a channel, a time, or the name of a unit."""
+"""Tables as they were read, before it is decided which columns are channels, times, or names of units."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pellucid.series.stamps import Stamps, stamps_of
 from pellucid.tables import is_number
 
 
-class Other(NamedTuple):
+class TextColumn(NamedTuple):
     """A column that holds no numbers."""
 
     cells: np.ndarray
     """(T,) text; None where a cell is blank."""
     stamps: Stamps | None
-    """If it holds times."""
+    """The times that it holds, if it does."""
 
 
 @final
@@ -32,19 +32,21 @@ class Table:
 
     file: str
     names: tuple[str, ...]
-    """Of all columns, in their order."""
+    """Names of all columns, in their order."""
     numeric: tuple[str, ...]
+    """Names of the columns of numbers."""
     values: np.ndarray
     """(T, len(numeric)); blanks are NaN."""
-    others: dict[str, Other] = field(default_factory=dict)
+    texts: dict[str, TextColumn] = field(default_factory=dict)
+    """The other columns."""
     rows: Sequence[int] | np.ndarray
-    """(T,) what messages call the rows."""
+    """(T,) numbers of the rows, as messages name them."""
     named: bool = True
-    """Whether the names were there, or made up."""
+    """Whether the names come from the file, or were made up."""
     unit: str = ""
-    """Which of several recordings in one file."""
+    """The name of the unit, where a file holds several recordings."""
     blank: str = "an empty cell"
-    """What a blank is called."""
+    """A blank in words."""
     pivot: str = ""
     """The column of the file whose levels are the channels, if it was a long table."""
 
@@ -55,40 +57,42 @@ class Table:
     def label(self) -> str:
         return f"{self.file}: {self.unit}" if self.unit else self.file
 
-    def place(self, name: str) -> str:
-        """What a column is called in the file."""
+    def column_text(self, name: str) -> str:
+        """A channel as the file knows it: a column, or a level of the column that was pivoted."""
         return f"{self.pivot} {name!r}" if self.pivot and name in self.numeric else f"column {name!r}"
 
     def column(self, name: str) -> np.ndarray:
-        """(T,) of numbers or of text."""
+        """(T,) the cells of a column: numbers, or texts."""
         if name in self.numeric:
             return self.values[:, self.numeric.index(name)]
-        return self.others[name].cells
+        return self.texts[name].cells
 
     def take(self, rows: np.ndarray, unit: str = "") -> Table:
-        """Some of its rows."""
-        others = {
-            name: Other(other.cells[rows], other.stamps and other.stamps._replace(seconds=other.stamps.seconds[rows]))
-            for name, other in self.others.items()
+        """These of its rows."""
+        texts = {
+            name: TextColumn(
+                column.cells[rows], column.stamps and column.stamps._replace(seconds=column.stamps.seconds[rows])
+            )
+            for name, column in self.texts.items()
         }
-        places = np.asarray(self.rows)[rows]
-        return replace(self, values=self.values[rows], others=others, rows=places, unit=unit or self.unit)
+        numbers = np.asarray(self.rows)[rows]
+        return replace(self, values=self.values[rows], texts=texts, rows=numbers, unit=unit or self.unit)
 
     def without(self, names: Iterable[str]) -> Table:
-        """Without some of its columns."""
-        gone = set(names)
-        keep = [i for i, name in enumerate(self.numeric) if name not in gone]
+        """The table without these columns."""
+        dropped = set(names)
+        keep = [i for i, name in enumerate(self.numeric) if name not in dropped]
         return replace(
             self,
-            names=tuple(name for name in self.names if name not in gone),
+            names=tuple(name for name in self.names if name not in dropped),
             numeric=tuple(self.numeric[i] for i in keep),
             values=self.values if len(keep) == len(self.numeric) else self.values[:, keep],
-            others={name: other for name, other in self.others.items() if name not in gone},
+            texts={name: column for name, column in self.texts.items() if name not in dropped},
         )
 
-    def refuse(self, name: str) -> InputError:
-        """That a column holds no numbers, with the first cell that is none."""
-        cells = ["" if cell is None else str(cell) for cell in self.others[name].cells]
+    def not_numeric(self, name: str) -> InputError:
+        """The error that a column holds no numbers, with the first cell that is none."""
+        cells = ["" if cell is None else str(cell) for cell in self.texts[name].cells]
         row = next((i for i, cell in enumerate(cells) if cell and not is_number(cell)), 0)
         comma = re.fullmatch(r"-?\d+,\d+", cells[row])
         cure = f". Numbers with a decimal comma are read with {Parameter('decimal', ',')}" if comma else ""
@@ -103,24 +107,38 @@ class Table:
 def from_arrow(
     table: Any, file: str, *, first_row: int, names: Sequence[str] | None = None, named: bool = True
 ) -> Table:
-    """An Arrow table; `first_row` is what messages call its first row."""
+    """The columns of an Arrow table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The Arrow table.
+    file : str
+        Its name in messages.
+    first_row : int
+        The number of its first row in messages.
+    names : sequence of str, optional
+        Names of the columns; by default those of the table.
+    named : bool
+        Whether the names come from the file, or were made up.
+    """
     from pyarrow import types
 
     names = [str(name) for name in table.column_names] if names is None else list(names)
-    numeric, values, others = [], [], {}
+    numeric, values, texts = [], [], {}
     for name, column in zip(names, table.columns, strict=True):
         kind = column.type
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
             numeric.append(name)
             values.append(floats(column))
         else:
-            others[name] = Other(np.array(_texts(column), dtype=object), stamps_of(column))
+            texts[name] = TextColumn(np.array(_texts(column), dtype=object), stamps_of(column))
     return Table(
         file=file,
         names=tuple(names),
         numeric=tuple(numeric),
         values=np.stack(values, axis=1) if values else np.empty((table.num_rows, 0)),
-        others=others,
+        texts=texts,
         rows=range(first_row, first_row + table.num_rows),
         named=named,
     )
@@ -140,12 +158,12 @@ def from_frame(data: Any, names: Sequence[str]) -> Table:
     """A table of pandas', polars' or the like; an index of dates is a column, too."""
     from pyarrow import ArrowException, array
 
-    columns = dict(zip(names, (data[own].to_numpy() for own in data.columns), strict=True))
+    columns = dict(zip(names, (data[label].to_numpy() for label in data.columns), strict=True))
     index = getattr(data, "index", None)
     kind = getattr(getattr(index, "dtype", None), "kind", "")
     if index is not None and kind in ("m", "M") and "index" not in columns:
         columns = {"index": index.to_numpy(), **columns}
-    numeric, values, others = [], [], {}
+    numeric, values, texts = [], [], {}
     for name, column in columns.items():
         cells = np.asarray(column)
         if cells.dtype.kind not in "fiu" and cells.dtype.kind not in "mM":
@@ -158,12 +176,12 @@ def from_frame(data: Any, names: Sequence[str]) -> Table:
                 except (ArrowException, TypeError, ValueError):  # cells of several kinds
                     stamps = None
                 text = [None if cell is None else str(cell) for cell in plain]
-                others[name] = Other(np.array(text, dtype=object), stamps)
+                texts[name] = TextColumn(np.array(text, dtype=object), stamps)
                 continue
         if cells.dtype.kind in "mM":
             blank = np.isnat(cells)
             text = [None if b else str(cell) for cell, b in zip(cells, blank, strict=True)]
-            others[name] = Other(
+            texts[name] = TextColumn(
                 np.array(text, dtype=object), stamps_of(array(cells.astype(f"{cells.dtype.kind}8[ns]")))
             )
             continue
@@ -175,7 +193,7 @@ def from_frame(data: Any, names: Sequence[str]) -> Table:
         names=tuple(columns),
         numeric=tuple(numeric),
         values=np.stack(values, axis=1) if values else np.empty((count, 0)),
-        others=others,
+        texts=texts,
         rows=range(1, count + 1),
         named=list(names) != [f"channel {i + 1}" for i in range(len(names))],
     )
@@ -189,8 +207,8 @@ def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
         elif isinstance(data, Iterable) and any(isinstance(part, np.ndarray | Tensor) for part in data):
             parts = [array_of(part) for part in data]
         elif isinstance(data, Iterable):
-            whole = array_of(list(data))
-            parts = list(whole) if whole.ndim == 3 else [whole] if whole.size else []
+            array = array_of(list(data))
+            parts = list(array) if array.ndim == 3 else [array] if array.size else []
         else:
             parts = []
     except (ValueError, TypeError) as error:
@@ -202,11 +220,11 @@ def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
             raise InputError(
                 "A recording must be a table of numbers (time, channels)",
                 got=f"{table.dtype} of shape {table.shape} as recording {i}",
-                cure="give a single channel the shape (time, 1)",
+                cure="a single channel has the shape (time, 1)",
             )
     if not parts:
         raise InputError(
-            "`data` must be a path, a table, an array (time, channels) or a list of such",
+            "`data` must be a path, a table, an array (time, channels) or a list of these",
             got=f"{type(data).__name__}",
             cure="pass one of these",
             parameter="data",
@@ -215,7 +233,7 @@ def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
 
 
 def array_of(values: Any) -> np.ndarray:
-    """As an array of NumPy's; what a masked array hides is missing."""
+    """Values as a NumPy array; masked ones are missing."""
     if isinstance(values, Tensor):
         return values.detach().cpu().numpy()
     if isinstance(values, np.ma.MaskedArray):

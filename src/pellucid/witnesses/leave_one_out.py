@@ -37,13 +37,13 @@ def leave_one_out(
     Parameters
     ----------
     x : object
-        Array of shape (N, P) Features that the witnesses read.
+        Features that the witnesses read, an array of shape (N, P).
     f : object
-        Array of shape (N,) or (N, K) Predictions.
+        Predictions, an array of shape (N,) or (N, K).
     hoods : BaseNeighborhoods
-        BaseNeighborhoods Neighborhoods over the N points.
+        Neighborhoods over the N points.
     ridges : sequence of float
-        Sequence of float The R ridges, as in `LinearFamily`.
+        The R ridges, as in `LinearFamily`.
     intercept : bool
         Whether witnesses have an intercept, which is never penalised.
 
@@ -74,6 +74,37 @@ def leave_one_out(
             own = members[entries]
             result[:, entries] = _values(features[own], values[own], ridges, intercept)
     return result.to(f.device)
+
+
+def distances_from_others(f: Tensor, hoods: BaseNeighborhoods) -> Tensor:
+    """(M, K) at each member j of each neighborhood: f_j minus the mean of the other members."""
+    f = f.double()
+    sizes = hoods.sizes[hoods.rows, None]
+    mean = (hoods.sum(f) / hoods.sizes[:, None])[hoods.rows]
+    return (f[hoods.members] - mean) * sizes / (sizes - 1)
+
+
+def held_out_explained(x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridges: Sequence[float]) -> Tensor:
+    """(R, K) held-out variance explained by linear witnesses, over all members of all neighborhoods:
+
+        1 - sum |f_j - g_(-j)(x_j)|^2 / sum |f_j - mean of the others|^2.
+
+    0 is no better than a constant; NaN where nothing varies.
+
+    Parameters
+    ----------
+    x : Tensor
+        (N, P) features that the witnesses read.
+    f : Tensor
+        (N, K) predictions.
+    hoods : BaseNeighborhoods
+        Neighborhoods of at least two members each.
+    ridges : sequence of float
+        The R ridges, as in `LinearFamily`.
+    """
+    missed = f[hoods.members].double() - leave_one_out(x, f, hoods, ridges=ridges)
+    total = distances_from_others(f, hoods).square().sum(0)
+    return 1 - missed.square().sum(1) / torch.where(total > 0, total, torch.nan)
 
 
 def _values(x: Tensor, f: Tensor, ridges: Sequence[float], intercept: bool) -> Tensor:

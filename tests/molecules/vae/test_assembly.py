@@ -6,21 +6,21 @@ from rdkit import Chem
 
 from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, Vocabulary, decompose
-from pellucid.molecules.vae.assembly import Growing
+from pellucid.molecules.vae.assembly import PartialMolecule
 from pellucid.molecules.vae.trees import molecule_of, template
 
 LABELS = Corpus.of([*nav17().smiles[::10], "CC1(C)CC1", "C1CCC2(CC1)OCCO2", "Fc1ccccc1Cl", "C1CCNCC1"]).vocabulary()
 
 
-def grown(*steps: tuple[int, str, int]) -> Growing:
+def grown(*steps: tuple[int, str, int]) -> PartialMolecule:
     """A molecule of clusters, each a parent, a label and the number of the way."""
-    growing = Growing(LABELS, LABELS.index[steps[0][1]])
+    growing = PartialMolecule(LABELS, LABELS.index[steps[0][1]])
     for parent, label, way in steps[1:]:
         growing.attach(parent, LABELS.index[label], growing.ways(parent, LABELS.index[label])[way])
     return growing
 
 
-def brute_force(growing: Growing, parent: int, label: str) -> set[str]:
+def brute_force(growing: PartialMolecule, parent: int, label: str) -> set[str]:
     """Kekulé SMILES of all different molecules that come of attaching a cluster by one atom or one bond."""
     found = template(label)
     own, size = growing.members(parent).tolist(), len(found.kinds)
@@ -82,7 +82,7 @@ def test_all_different_ways_are_offered_once(growing, parent, label):
     ways = growing.ways(parent, LABELS.index[label])
     molecules = []
     for way in ways:
-        other = Growing(LABELS, growing.labels[0])
+        other = PartialMolecule(LABELS, growing.labels[0])
         other.__dict__.update({k: v.copy() if hasattr(v, "copy") else v for k, v in growing.__dict__.items()})
         other.attach(parent, LABELS.index[label], way)
         molecule = molecule_of(other._kinds[: other.n_atoms], other._bonds[: other.n_bonds])
@@ -105,7 +105,7 @@ def test_bonds_meet_in_single_atoms_only():
 def test_whatever_is_attached_the_molecule_is_valid():
     random = np.random.default_rng(0)
     for _ in range(200):
-        growing = Growing(LABELS, int(random.integers(len(LABELS))))
+        growing = PartialMolecule(LABELS, int(random.integers(len(LABELS))))
         for _ in range(8):
             parent, label = int(random.integers(len(growing.labels))), int(random.integers(len(LABELS)))
             ways = growing.ways(parent, label)
@@ -118,14 +118,14 @@ def test_whatever_is_attached_the_molecule_is_valid():
 def test_labels_fit_if_there_is_a_way():
     for i in range(0, len(LABELS), 7):
         for j in range(0, len(LABELS), 5):
-            assert LABELS.fits[i, j] == (len(Growing(LABELS, i).ways(0, j)) > 0)
+            assert LABELS.fits[i, j] == (len(PartialMolecule(LABELS, i).ways(0, j)) > 0)
 
 
 def test_growing_takes_as_much_room_as_it_needs():
     text = "C" * 100
     tree = decompose(text)
     known = Vocabulary({"CC": 1})
-    growing = Growing(known, 0)
+    growing = PartialMolecule(known, 0)
     for node in range(1, len(tree)):
         growing.attach(node - 1, 0, growing.ways(node - 1, 0)[-1])
     assert growing.smiles() == text

@@ -111,7 +111,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pellucid.molecules.vae.corpus.write", interrupted)
+    monkeypatch.setattr("pellucid.molecules.vae.corpus.write_parts", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Corpus.build(GOOD, tmp_path / "new" / "here", jobs=1, progress=False)
     assert list((tmp_path / "new").iterdir()) == []
@@ -119,18 +119,18 @@ def test_an_interrupted_build_leaves_nothing(tmp_path, monkeypatch):
 
 def test_folders_of_something_else_are_refused(tmp_path):
     Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
-    with pytest.raises(InputError, match="which holds others; choose another place"):
+    with pytest.raises(InputError, match="which holds others; choose another folder"):
         Corpus.build(GOOD[:5], tmp_path / "here", jobs=1, progress=False)
     with pytest.raises(InputError, match="must be a folder that `Corpus.build` wrote"):
         Corpus.open(tmp_path)
-    with pytest.raises(InputError, match="which is no file; correct the path, or put a single SMILES into a list"):
+    with pytest.raises(InputError, match="which is not a file; correct the path, or put a single SMILES into a list"):
         Corpus.build(tmp_path / "absent.csv", progress=False)
 
 
 def test_molecules_outside_of_a_vocabulary():
     corpus = Corpus.of(["CCO", "CC[SiH](C)C", "CCN"])
     known = Vocabulary({"CC": 1, "CO": 1, "CN": 1})
-    places, missing = corpus.known(known)
+    places, missing = corpus.encodable(known)
     assert places.tolist() == [0, 2]
     assert all("Si" in label for label in missing)
     assert "Si" in corpus.unknown_label(1, known)
@@ -191,20 +191,20 @@ def test_broken_files_are_told(tmp_path):
             Corpus.build(tmp_path / "a.gz", jobs=1, progress=False)
     Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
     (tmp_path / "here" / "atoms").write_bytes((tmp_path / "here" / "atoms").read_bytes()[:40])
-    with pytest.raises(InputError, match="the file atoms has not the length"):
+    with pytest.raises(InputError, match="the length of the file atoms is not that"):
         Corpus.open(tmp_path / "here")
 
 
 def test_two_processes_may_build_the_same_corpus(tmp_path, monkeypatch):
     from pellucid.molecules.vae import corpus as module
 
-    write = module.write
+    write_parts = module.write_parts
 
     def meanwhile(folder, parts, key):
-        write(folder, parts, key)
-        monkeypatch.setattr(module, "write", write)
+        write_parts(folder, parts, key)
+        monkeypatch.setattr(module, "write_parts", write_parts)
         Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)
 
-    monkeypatch.setattr(module, "write", meanwhile)
+    monkeypatch.setattr(module, "write_parts", meanwhile)
     assert len(Corpus.build(GOOD, tmp_path / "here", jobs=1, progress=False)) == len(GOOD)
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []

@@ -12,7 +12,7 @@ from pellucid.errors import InputError
 from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE
 from pellucid.molecules.vae.domain import MEASURES, AutoencoderDomain, AutoencoderReading, AutoencoderSettings
-from pellucid.molecules.vae.tables import described, read_molecules
+from pellucid.molecules.vae.files import read_molecules, summary_of
 from pellucid.summaries import HELD_OUT
 
 DOMAIN = AutoencoderDomain()
@@ -49,7 +49,7 @@ def test_molecules_are_read_from_tables_lists_and_corpora(tmp_path):
     assert table.labels() == ["ethanol (row 2, 6)", "L, D (row 3, 5)"]
     (rejected,) = table.rejected
     assert rejected[:2] == (4, "oops")
-    assert described(table) == "2 molecules with a junction tree; 2 rows merged with others of the same molecule; " \
+    assert summary_of(table) == "2 molecules with a junction tree; 2 rows merged with others of the same molecule; " \
                                "1 row rejected"  # fmt: skip
     (tmp_path / "b.smi").write_text("\n".join(texts) + "\n")
     listed = read_molecules(tmp_path / "b.smi")
@@ -74,7 +74,7 @@ def test_a_run_says_what_it_read_and_how_it_divides_it(run):
     assert data.parts == plan.sizes == {name: len(part) for name, part in plan.parts._asdict().items()}
     assert data.parts["train"] == 96
     unused = 120 - sum(data.parts.values())
-    note = f"not used to validate or test: {unused} molecule{'' if unused == 1 else 's'} with labels that no molecule"
+    note = f"not used to validate or test: {unused} molecule{'' if unused == 1 else 's'} with labels that do not"
     assert any(line.startswith(note) for line in lines) == (unused > 0)
     everything = [set(part.smiles) for part in plan.parts]
     assert sum(map(len, everything)) == len(set().union(*everything))
@@ -83,7 +83,7 @@ def test_a_run_says_what_it_read_and_how_it_divides_it(run):
     # What is validated and tested on can be encoded.
     known = Corpus.of(plan.parts.train.smiles).vocabulary()
     for part in (plan.parts.validation, plan.parts.test):
-        assert len(Corpus.of(part.smiles).known(known)[0]) == len(part)
+        assert len(Corpus.of(part.smiles).encodable(known)[0]) == len(part)
 
 
 def test_scores_are_those_of_the_models_on_the_test_molecules(run):
@@ -179,6 +179,6 @@ def test_what_leaves_nothing_to_validate_on_is_refused(tmp_path):
     with pytest.raises(InputError) as caught:
         DOMAIN.plan(source, AutoencoderSettings())
     assert str(caught.value) == (
-        "Molecules to validate and test on must have labels that molecules to learn from have. Got none of the 1 for "
-        "validation with such labels; add more molecules, or use `split='random'`."
+        "Molecules to validate and test on must have labels that occur among the molecules to learn from. Got none of "
+        "the 1 for validation with these labels; add more molecules, or use `split='random'`."
     )

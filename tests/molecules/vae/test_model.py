@@ -11,10 +11,10 @@ from pellucid import InputError
 from pellucid.deviations import gaussian_kl
 from pellucid.molecules import SimilarityRule, nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE, decompose
-from pellucid.molecules.vae.batches import encoded
+from pellucid.molecules.vae.batches import encoder_batch
 from pellucid.molecules.vae.fitting import AutoencoderFit
-from pellucid.molecules.vae.readable import Readable
-from pellucid.molecules.vae.trees import LARGEST
+from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
+from pellucid.molecules.vae.trees import MAX_ATOMS
 from pellucid.training import loop
 
 pytestmark = pytest.mark.slow
@@ -93,7 +93,7 @@ def test_samples_are_valid(model):
     for greedy in (False, True):
         for text in model.sample(50, seed=1, greedy=greedy):
             assert Chem.MolToSmiles(Chem.MolFromSmiles(text)) == text
-            assert len(decompose(text).atoms) <= LARGEST
+            assert len(decompose(text).atoms) <= MAX_ATOMS
 
 
 def test_latent_space(model):
@@ -135,7 +135,7 @@ def test_bounds_are_means_over_draws(model):
 def test_scores_are_those_of_the_definitions(model):
     test = list(nav17().smiles[130:140])
     scores = model.evaluate(test, seed=3)
-    places = model.readable(model.surroundings(test))
+    places = model.encodable(model.neighborhoods(test))
     witnesses = model.witnesses(places)
     f = torch.from_numpy(np.concatenate(model.encode(list(places.points))[:2], axis=1))
     for i in range(len(test)):
@@ -156,11 +156,11 @@ def test_scores_are_in_the_order_of_what_was_given(model):
     a, b = nav17().smiles[130:132]
     scores = model.evaluate([b, "nonsense", a, b], seed=1)
     assert scores.rows.tolist() == [0, 2, 3]
-    assert scores.left_out == 1
+    assert scores.rejected_count == 1
     assert scores.deviations[0] == scores.deviations[2]
     assert scores.deviations == pytest.approx(model.evaluate([b, a, b], seed=1).deviations)
     assert "1 molecule could not be read" in str(scores)
-    assert model.evaluate(Corpus.of([b, "nonsense", a])).left_out == 1
+    assert model.evaluate(Corpus.of([b, "nonsense", a])).rejected_count == 1
 
 
 def test_stereochemistry_changes_nothing():
@@ -185,12 +185,12 @@ def fitting(**settings):
 def test_the_encoder_pays_for_its_deviation():
     setting = fitting(share=0.5, members=5, warm=0, free=0, weight=0.3)
     batch = setting.take(torch.arange(8), torch.Generator().manual_seed(0))
-    hoods = batch.round.hoods
+    hoods = batch.game.hoods
     assert len(hoods) == 4
     assert hoods.sizes.max() <= 5
     terms = setting.loss(batch)
-    f = setting.network.encode(batch.round.members).joined()
-    trees = JunctionTreeVAE().family().best_response(batch.round.x, f.detach(), hoods)
+    f = setting.network.encode(batch.game.members).joined()
+    trees = JunctionTreeVAE().family().best_response(batch.game.x, f.detach(), hoods)
     expected = [
         gaussian_kl(f[hoods.members_of(i)], trees.at_members()[a:b]).mean()
         for i, (a, b) in enumerate(pairwise(hoods.offsets.tolist()))
@@ -212,28 +212,30 @@ def test_free_nats_cost_nothing():
 
 
 def test_members_that_cannot_be_read_leave_their_neighborhoods(model):
-    around = model.surroundings(SMILES[:5])
+    around = model.neighborhoods(SMILES[:5])
     texts = list(around.points)
     texts[7] = "C[Si](C)(C)C"
-    places = Readable.of(replace(around, points=tuple(texts)), model.vocabulary_, model.similar.fingerprints)
+    places = EncodableNeighborhoods.of(
+        replace(around, points=tuple(texts)), model.vocabulary_, model.similar.fingerprints
+    )
     assert places.hoods.n_points == len(texts) - 1
-    assert places.hoods.sizes.sum() == len(places.kept) == int((around.hoods.members != 7).sum())
+    assert places.hoods.sizes.sum() == len(places.kept_members) == int((around.hoods.members != 7).sum())
     for i in range(5):
         before = [texts[m] for m in around.hoods.members_of(i).tolist() if m != 7]
         assert [places.points[m] for m in places.hoods.members_of(i).tolist()] == before
     packed = places.packed(np.array([0, 8]))
-    mean = model.network_.encode(encoded(packed)).mean.detach().numpy()
+    mean = model.network_.encode(encoder_batch(packed)).mean.detach().numpy()
     assert mean == pytest.approx(model.encode([places.points[0], places.points[8]]).mean, abs=1e-6)
 
 
 def test_explanations_are_trees_over_substructures(model):
-    text = max(SMILES[:30], key=lambda smiles: len(model.surroundings(smiles).points))
+    text = max(SMILES[:30], key=lambda smiles: len(model.neighborhoods(smiles).points))
     explanation = model.explain(text)
     encoding = model.encode(text)
     assert explanation.prediction == pytest.approx(np.concatenate(encoding[:2], axis=1)[0], abs=1e-5)
     assert explanation.targets[0] == "mean of tree 1"
     assert explanation.targets[-1] == "log-variance of graph 4"
-    assert len(explanation.members) == len(model.surroundings(text).points)
+    assert len(explanation.members) == len(model.neighborhoods(text).points)
     assert explanation.divergence == pytest.approx(model.evaluate([text]).deviation, rel=1e-5)
     assert f"KL(tree || network) = {explanation.divergence:.3g} nats" in str(explanation)
     assert type(explanation).from_dict(explanation.to_dict()).divergence == explanation.divergence
@@ -269,7 +271,7 @@ def test_use_is_checked(model):
     with pytest.raises(InputError, match="must be molecules left to learn from"):
         JunctionTreeVAE(**SETTINGS).fit(Corpus.of(SMILES[:1]), progress=False)
     for call in (lambda: model.encode(None), lambda: model.elbo(5)):
-        with pytest.raises(InputError, match="give a list of texts"):
+        with pytest.raises(InputError, match="pass a list of texts"):
             call()
     with pytest.raises(InputError, match="must be at least one molecule"):
         model.encode([])

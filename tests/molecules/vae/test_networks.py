@@ -8,7 +8,7 @@ import torch
 
 from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, Posterior, TreeAutoencoder, decompose
-from pellucid.molecules.vae.batches import encoded, taught
+from pellucid.molecules.vae.batches import decoder_batch, encoder_batch
 from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.layers import log_shares
 
@@ -18,7 +18,7 @@ LABELS = CORPUS.vocabulary()
 
 
 def batch(*places):
-    return taught(CORPUS.packed(places, LABELS), LABELS)
+    return decoder_batch(CORPUS.packed(places, LABELS), LABELS)
 
 
 def network(width=8, latent=3):
@@ -27,9 +27,9 @@ def network(width=8, latent=3):
 
 
 def doubled(b):
-    graphs = type(b.encoded.graphs)(**{**vars(b.encoded.graphs), "V": b.encoded.graphs.V.double(),
-                                       "E": b.encoded.graphs.E.double()})  # fmt: skip
-    return type(b)(**{**vars(b), "encoded": type(b.encoded)(**{**vars(b.encoded), "graphs": graphs})})
+    graphs = type(b.encoder.graphs)(**{**vars(b.encoder.graphs), "V": b.encoder.graphs.V.double(),
+                                       "E": b.encoder.graphs.E.double()})  # fmt: skip
+    return type(b)(**{**vars(b), "encoder": type(b.encoder)(**{**vars(b.encoder), "graphs": graphs})})
 
 
 def test_the_bound_of_ethanol_by_hand():
@@ -100,7 +100,7 @@ class Naive:
         return net.tree(torch.relu(net.summary(torch.cat([x[0], arrived]))))[: net.latent]
 
     def tell(self, z):
-        net, gru, x = self.net, self.net.telling, self.net.told.weight[self.labels]
+        net, gru, x = self.net, self.net.decoder_messages, self.net.decoder_clusters.weight[self.labels]
         topology = torch.zeros((), dtype=torch.float64)
         labels = net.label(torch.cat([torch.zeros_like(x[0]), z])).log_softmax(0)[self.labels[0]]
         for node, own in enumerate(self.children):
@@ -132,7 +132,7 @@ def test_batched_messages_are_those_of_the_formulas(generator):
     everything = doubled(batch(*range(len(SMILES))))
     z = torch.randn(len(SMILES), 6, generator=generator, dtype=torch.float64)
     with torch.no_grad():
-        posterior, parts = net.encode(everything.encoded), net.reconstruction(everything, z)
+        posterior, parts = net.encode(everything.encoder), net.reconstruction(everything, z)
         for i, text in enumerate(SMILES):
             naive = Naive(net, text)
             topology, labels = naive.tell(z[i, :3])
@@ -191,8 +191,8 @@ def test_a_molecule_does_not_depend_on_its_batch(generator):
 def test_encoders_need_no_more_than_trees_and_graphs():
     net, places = network().float(), range(len(SMILES))
     with torch.no_grad():
-        alone = net.encode(encoded(CORPUS.packed(places, LABELS)))
-        assert torch.equal(alone.mean, net.encode(batch(*places).encoded).mean)
+        alone = net.encode(encoder_batch(CORPUS.packed(places, LABELS)))
+        assert torch.equal(alone.mean, net.encode(batch(*places).encoder).mean)
 
 
 def test_shares_within_groups(generator):
@@ -208,13 +208,13 @@ def test_what_is_learned_by_heart_comes_back():
     everything = batch(*range(len(SMILES)))
     optimizer = torch.optim.Adam(net.parameters(), lr=4e-3)
     for _ in range(250):
-        posterior = net.encode(everything.encoded)
+        posterior = net.encode(everything.encoder)
         loss = -net.reconstruction(everything, posterior.mean).total().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        mean = net.encode(everything.encoded).mean
+        mean = net.encode(everything.encoder).mean
         certain = net.reconstruction(everything, mean).total()
     assert certain.exp().min() > 0.5  # more likely than everything else together, so that greedy choices find them
     assert decode(net, LABELS, mean) == [CORPUS.smiles(i) for i in range(len(SMILES))]
@@ -237,6 +237,6 @@ def test_frequencies_of_drawn_trees_are_their_probabilities():
     z = torch.zeros(1, 4)
     drawn = decode(net, labels, z.expand(4000, 4), torch.Generator().manual_seed(0))
     with torch.no_grad():
-        chance = net.reconstruction(taught(small.packed([0, 1], labels), labels), z.expand(2, 4)).total().exp()
+        chance = net.reconstruction(decoder_batch(small.packed([0, 1], labels), labels), z.expand(2, 4)).total().exp()
     for text, p in zip(["CC", "CO"], chance.tolist(), strict=True):
         assert drawn.count(text) / 4000 == pytest.approx(p, abs=4 * np.sqrt(p / 4000))

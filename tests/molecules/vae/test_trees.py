@@ -122,7 +122,7 @@ def test_bonds_know_their_order_and_where_they_are():
         ("*C", "may be any"),
         ("[H][H]", "a hydrogen written as an atom"),
         ("N->[Pt](Cl)Cl", "a bond that is not single"),
-        ("Cl[Hg]Cl", "Hg, of which it is not known how many bonds it has"),
+        ("Cl[Hg]Cl", "Hg, whose number of bonds is not known"),
         ("C[SH3]", "S with 1 bond and 3 hydrogens, an unusual valence"),
         ("CC\u00e9", "a letter that no SMILES has"),
         (5, "not a text"),

@@ -1,10 +1,10 @@
 """Compiled search for the ways in which a cluster can be attached to a growing molecule.
 
 A way is a row (p, c, q, d): atom c of the child's label becomes atom p of the parent's, and where two rings share a
-bond, d becomes q; otherwise q = d = -1. Ways that differ by a symmetry of what has grown so far, or of the child,
+bond, d becomes q; otherwise q = d = -1. Ways that differ by a symmetry of the molecule so far, or of the child,
 are one: atoms have the same color if they look alike from all distances (color refinement), and ways are told apart
 by the colors of the atoms that they join. That is exact but for some cages, such as prismane with a fused ring, in
-which atoms of the same colors have bonds of two sorts; of such ways only one is offered.
+which atoms of the same colors have bonds of two sorts; there only one of these ways is offered.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-MOST = 33
-"""Ways per pair of atoms: one by itself, and with at most 4 bonds per atom 2 * 4 * 4 with a bond."""
+MAX_WAYS = 33
+"""The most ways per pair of atoms: one by itself, and with at most 4 bonds per atom 2 * 4 * 4 with a bond."""
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -29,15 +29,15 @@ def _mix(a, b):
 def refine(colors, bonds, present):
     """Tell atoms apart by everything around them, however far: until a round tells no more of them apart."""
     n = len(colors)
-    known = 0
+    colors_before = 0
     while True:
         ordered = np.sort(colors)
         different = 1
         for i in range(1, n):
             different += ordered[i] != ordered[i - 1]
-        if different == known:
+        if different == colors_before:
             return
-        known = different
+        colors_before = different
         sums = np.zeros(n, dtype=np.uint64)
         for b in range(len(bonds)):
             if present[b]:
@@ -50,7 +50,7 @@ def refine(colors, bonds, present):
 
 @njit(nogil=True, cache=True)
 def _may_hang(tally, p, parent_size, child_size, alone):
-    """Whether the child may have atom p in common with what has grown.
+    """Whether the child may share atom p with the molecule so far.
 
     Where three clusters meet and two of them are bonds, they meet in a cluster of that single atom, and nowhere else.
     `tally` counts, for each atom, the clusters with more than one atom, the bonds, and the single atoms among them.
@@ -67,21 +67,21 @@ def find_ways(
     kinds, bonds, present, used, tally, marks, members, parent_label, child_label, truth,
     offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, out,
 ):  # fmt: skip
-    """Write the ways to attach a child into `out`, the true one first if it is known; returns their number.
+    """Write the ways to attach a child into `out`, the true one first if there is one; returns their number.
 
     Parameters
     ----------
     kinds : ndarray
-        Kinds of the atoms that have grown.
+        Kinds of the atoms of the molecule so far.
     bonds, present : ndarray
-        (atom, atom, order), and which of them have grown.
+        (atom, atom, order), and which of them the molecule has so far.
     used, tally, marks : ndarray
-        Of the atoms that have grown: sum of bond orders, clusters (see `_may_hang`), and what tells the clusters apart
+        Of the atoms so far: sum of bond orders, clusters (see `_may_hang`), and what tells the clusters apart
         that may still grow.
     members : ndarray
         The atoms of the parent, in the order of its label.
     parent_label, child_label : int
-        Which labels parent and child have.
+        Labels of parent and child.
     truth : ndarray
         A way, or -1s.
     offsets : ndarray
@@ -160,7 +160,7 @@ def find_ways(
 
 
 @njit(nogil=True, cache=True)
-def fitting(offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, fits):
+def pairwise_fits(offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, fits):
     """For every two labels whether the second can be attached to the first, with nothing else there."""
     none = np.full(4, -1)
     bonds, present = np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.bool_)
@@ -168,7 +168,7 @@ def fitting(offsets, template_kinds, template_colors, template_used, capacities,
     largest = 0
     for i in range(count):
         largest = max(largest, offsets[i + 1] - offsets[i])
-    out = np.empty((MOST * largest**2, 4), dtype=np.int64)
+    out = np.empty((MAX_WAYS * largest**2, 4), dtype=np.int64)
     for i in range(count):
         part = slice(offsets[i], offsets[i + 1])
         size = offsets[i + 1] - offsets[i]
@@ -196,7 +196,7 @@ def mark_path(marks, node, parents, member_offsets, members):
 
 @njit(nogil=True, cache=True)
 def grow(node, size, bonds, present, used, tally, inside, member_offsets, members):
-    """Add a cluster to what has grown: its bonds that are new, and its part of the tally."""
+    """Add a cluster to the molecule: its bonds that are new, and its part of the tally."""
     for k in range(member_offsets[node], member_offsets[node + 1]):
         a = members[k]
         inside[a] = node
@@ -213,11 +213,11 @@ def grow(node, size, bonds, present, used, tally, inside, member_offsets, member
 
 
 @njit(nogil=True, cache=True)
-def teach(
+def true_attachments(
     atom_offsets, all_kinds, bond_offsets, all_bonds, node_offsets, labels, all_parents, member_offsets, all_members,
     offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency,
 ):  # fmt: skip
-    """All attachments of many molecules, as they really are.
+    """All attachments of many molecules, with the true way of each.
 
     Returns the nodes that can be attached in more than one way, the number of ways of each, the ways (the true one
     first), what already hangs on the parent then, rows (step, atom of the parent, node), and a node that cannot be
@@ -246,22 +246,22 @@ def teach(
         for node in range(1, last - first):
             parent = parents[node]
             size = nodes[node + 1] - nodes[node]
-            above = members[nodes[parent] : nodes[parent + 1]]
+            parent_atoms = members[nodes[parent] : nodes[parent + 1]]
             truth[:] = -1
-            place = 0
-            for p in range(len(above)):
+            filled = 0
+            for p in range(len(parent_atoms)):
                 for c in range(size):
-                    if above[p] == members[nodes[node] + c]:
-                        truth[place], truth[place + 1] = p, c
-                        place += 2
-            most = MOST * len(above) * size
-            if most > len(out):
-                out = np.empty((most, 4), dtype=np.int64)
+                    if parent_atoms[p] == members[nodes[node] + c]:
+                        truth[filled], truth[filled + 1] = p, c
+                        filled += 2
+            room = MAX_WAYS * len(parent_atoms) * size
+            if room > len(out):
+                out = np.empty((room, 4), dtype=np.int64)
             marks = np.zeros(n, dtype=np.uint64)
             mark_path(marks, parent, parents, nodes, members)
             count = find_ways(
-                kinds, bonds, present, used, tally, marks, above, labels[first + parent], labels[first + node], truth,
-                offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, out,
+                kinds, bonds, present, used, tally, marks, parent_atoms, labels[first + parent], labels[first + node],
+                truth, offsets, template_kinds, template_colors, template_used, capacities, squares, adjacency, out,
             )  # fmt: skip
             if count == 0 or (count == 1 and (out[0] != truth).any()):
                 return steps[:0], counts[:0], ways[:0], hanging[:0], first + node
@@ -275,8 +275,8 @@ def teach(
                 for other in range(node):
                     if other == parents[parent] or parents[other] == parent:
                         for k in range(nodes[other], nodes[other + 1]):
-                            for p in range(len(above)):
-                                if above[p] == members[k]:
+                            for p in range(len(parent_atoms)):
+                                if parent_atoms[p] == members[k]:
                                     if n_hanging == len(hanging):
                                         hanging = np.concatenate((hanging, hanging))
                                     hanging[n_hanging, 0], hanging[n_hanging, 1] = n_steps, p

@@ -1,7 +1,7 @@
-"""Compiled: in which order messages pass through trees, and which of them each one rests on.
+"""Compiled: in which order messages pass through trees, and on which others each of them depends.
 
-Every node but the roots has two messages, numbered by the order in which they are made: up to its parent, 0 .. E - 1,
-those of lower subtrees first; and down from its parent, E .. 2 E - 1, those near the roots first.
+Every node but the roots has two messages, numbered in the order of computation: up to its parent, 0 .. E - 1, those of
+lower subtrees first; and down from its parent, E .. 2 E - 1, those near the roots first.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ def _ordered(nodes, level):
     for node in nodes:
         bounds[level[node] + 1] += 1
     bounds = np.cumsum(bounds)
-    place = bounds.copy()
+    free = bounds.copy()
     order = np.empty(len(nodes), dtype=np.int64)
     for node in nodes:
-        order[place[level[node]]] = node
-        place[level[node]] += 1
+        order[free[level[node]]] = node
+        free[level[node]] += 1
     return order, bounds
 
 
 @njit(nogil=True, cache=True)
 def schedule(parents):
-    """The messages of trees, given each node's parent (-1 for roots), which stands before it.
+    """The messages of trees, from each node's parent (-1 for roots), which stands before it.
 
     Returns
     -------
-    up, up_bounds, up_pairs : the node that each message comes from, the levels, and (message, message that it rests
+    up, up_bounds, up_pairs : the node that each message comes from, the levels, and (message, message that it depends
         on): those from the node's children.
     down, down_bounds : the node that each message goes to, and the levels.
-    taught_pairs : down messages rest on the parent's own, and on those from the node's earlier siblings.
+    causal_pairs : down messages depend on the message to the parent, and on those from the node's earlier siblings.
     full_pairs : the same with all its siblings.
     visits, expands, visit_pairs : a walk through the trees stands at a node once before each of its children and once
         after the last; whether it goes on to a child then; and (visit, message that has arrived).
@@ -56,14 +56,14 @@ def schedule(parents):
         if parents[i] >= 0:
             height[parents[i]] = max(height[parents[i]], height[i] + 1)
     first = np.cumsum(children)
-    place = first.copy()
+    free = first.copy()
     child = np.empty(edges, dtype=np.int64)
     nodes = np.empty(edges, dtype=np.int64)
     k = 0
     for i in range(count):
         if parents[i] >= 0:
-            child[place[parents[i]]] = i
-            place[parents[i]] += 1
+            child[free[parents[i]]] = i
+            free[parents[i]] += 1
             nodes[k] = i
             k += 1
     up, up_bounds = _ordered(nodes, height)
@@ -82,43 +82,43 @@ def schedule(parents):
             n += 1
     up_pairs = up_pairs[:n]
 
-    few, many, seen = 0, 0, 0
+    n_causal, n_full, n_visits = 0, 0, 0
     for i in range(count):
-        own = first[i + 1] - first[i]
+        degree = first[i + 1] - first[i]
         inner = 1 if parents[i] >= 0 else 0
-        few += own * (own - 1) // 2 + own * inner
-        many += own * (own - 1) + own * inner
-        seen += own * (own + 1) // 2 + (own + 1) * inner
-    taught_pairs, full_pairs = np.empty((few, 2), dtype=np.int64), np.empty((many, 2), dtype=np.int64)
-    few, many = 0, 0
+        n_causal += degree * (degree - 1) // 2 + degree * inner
+        n_full += degree * (degree - 1) + degree * inner
+        n_visits += degree * (degree + 1) // 2 + (degree + 1) * inner
+    causal_pairs, full_pairs = np.empty((n_causal, 2), dtype=np.int64), np.empty((n_full, 2), dtype=np.int64)
+    n_causal, n_full = 0, 0
     for k in range(edges):
         node = down[k]
         parent = parents[node]
         if parents[parent] >= 0:
-            taught_pairs[few] = edges + k, down_of[parent]
-            full_pairs[many] = edges + k, down_of[parent]
-            few, many = few + 1, many + 1
+            causal_pairs[n_causal] = edges + k, down_of[parent]
+            full_pairs[n_full] = edges + k, down_of[parent]
+            n_causal, n_full = n_causal + 1, n_full + 1
         for c in child[first[parent] : first[parent + 1]]:
             if c < node:
-                taught_pairs[few] = edges + k, up_of[c]
-                few += 1
+                causal_pairs[n_causal] = edges + k, up_of[c]
+                n_causal += 1
             if c != node:
-                full_pairs[many] = edges + k, up_of[c]
-                many += 1
+                full_pairs[n_full] = edges + k, up_of[c]
+                n_full += 1
 
     visits = np.empty(count + edges, dtype=np.int64)
     expands = np.empty(count + edges, dtype=np.bool_)
-    visit_pairs = np.empty((seen, 2), dtype=np.int64)
-    n, seen = 0, 0
+    visit_pairs = np.empty((n_visits, 2), dtype=np.int64)
+    n, n_visits = 0, 0
     for i in range(count):
-        own = child[first[i] : first[i + 1]]
-        for k in range(len(own) + 1):
-            visits[n], expands[n] = i, k < len(own)
+        below = child[first[i] : first[i + 1]]
+        for k in range(len(below) + 1):
+            visits[n], expands[n] = i, k < len(below)
             if parents[i] >= 0:
-                visit_pairs[seen] = n, down_of[i]
-                seen += 1
-            for c in own[:k]:
-                visit_pairs[seen] = n, up_of[c]
-                seen += 1
+                visit_pairs[n_visits] = n, down_of[i]
+                n_visits += 1
+            for c in below[:k]:
+                visit_pairs[n_visits] = n, up_of[c]
+                n_visits += 1
             n += 1
-    return up, up_bounds, up_pairs, down, down_bounds, taught_pairs, full_pairs, visits, expands, visit_pairs
+    return up, up_bounds, up_pairs, down, down_bounds, causal_pairs, full_pairs, visits, expands, visit_pairs

@@ -1,4 +1,4 @@
-"""From clusters back to molecules: one cluster after the other is attached to what has grown so far."""
+"""From clusters back to molecules: one cluster after the other is attached to the molecule so far."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ROOM = 64
 
 
 @final
-class Growing:
+class PartialMolecule:
     """A molecule under construction, of the labels of a vocabulary.
 
     Whatever is attached, and in whichever of the ways offered, it stays a valid molecule: an atom never gets more
-    bonds than it can have, and bonds are those of a Kekulé form, so that none has to be found afterwards.
+    bonds than it can have, and bonds are those of a Kekulé form, so that none has to be assigned afterwards.
     """
 
     def __init__(self, vocabulary: Vocabulary, root: int) -> None:
@@ -41,13 +41,13 @@ class Growing:
         return self._members[self._offsets[node] : self._offsets[node + 1]]
 
     def ways(self, parent: int, label: int) -> np.ndarray:
-        """(ways, 4) how a cluster of this label can be attached to one that is there; see the kernel."""
+        """(ways, 4) how a cluster of this label can be attached to the cluster `parent`; see the kernel."""
         n, none = self.n_atoms, np.full(4, -1)
         marks = np.zeros(n, dtype=np.uint64)
         offsets = self.vocabulary.templates.offsets
         kernel.mark_path(marks, parent, np.array(self.parents), self._offsets, self._members)
         pairs = len(self.members(parent)) * int(offsets[label + 1] - offsets[label])
-        out = np.empty((kernel.MOST * pairs, 4), dtype=np.int64)
+        out = np.empty((kernel.MAX_WAYS * pairs, 4), dtype=np.int64)
         count = kernel.find_ways(
             self._kinds[:n], self._bonds[: self.n_bonds], np.ones(self.n_bonds, dtype=bool), self._used[:n],
             self._tally[:n], marks, self.members(parent), self.labels[parent], label, none,
@@ -57,37 +57,37 @@ class Growing:
 
     def attach(self, parent: int, label: int, way: np.ndarray) -> int:
         """Add a cluster in one of the `ways`; returns its number."""
-        own = self.members(parent)
-        shared = {int(way[k + 1]): int(own[way[k]]) for k in (0, 2) if way[k] >= 0}
+        parent_atoms = self.members(parent)
+        shared = {int(way[k + 1]): int(parent_atoms[way[k]]) for k in (0, 2) if way[k] >= 0}
         return self._add(label, parent, shared)
 
     def hanging(self, parent: int) -> list[tuple[int, int]]:
         """(atom of the parent, cluster) wherever another cluster already hangs on it."""
         above = self.parents[parent]
-        places = {int(atom): k for k, atom in enumerate(self.members(parent))}
+        positions = {int(atom): k for k, atom in enumerate(self.members(parent))}
         others = [node for node, p in enumerate(self.parents) if p == parent or node == above]
-        return [(places[int(a)], node) for node in others for a in self.members(node) if int(a) in places]
+        return [(positions[int(a)], node) for node in others for a in self.members(node) if int(a) in positions]
 
     def smiles(self) -> str:
-        """Canonical SMILES of what has grown."""
+        """Canonical SMILES of the molecule so far."""
         molecule = molecule_of(self._kinds[: self.n_atoms], self._bonds[: self.n_bonds])
         Chem.SanitizeMol(molecule)
         return str(Chem.MolToSmiles(molecule))
 
     def _add(self, label: int, parent: int, shared: dict[int, int]) -> int:
-        found = template(self.vocabulary.labels[label])
-        size = len(found.kinds)
+        cluster = template(self.vocabulary.labels[label])
+        size = len(cluster.kinds)
         while self.n_atoms + size > len(self._kinds) or self.n_bonds + size**2 > len(self._bonds):
             for name in ("_kinds", "_used", "_tally", "_bonds"):
                 values = getattr(self, name)
                 setattr(self, name, np.concatenate([values, np.zeros_like(values)]))
         atoms = []
-        for k, kind in enumerate(found.kinds):
+        for k, kind in enumerate(cluster.kinds):
             if k not in shared:
                 self._kinds[self.n_atoms] = kind
                 self.n_atoms += 1
             atoms.append(shared.get(k, self.n_atoms - 1))
-        for i, j, order in found.bonds:
+        for i, j, order in cluster.bonds:
             if i in shared and j in shared:  # the parent has this bond
                 continue
             self._bonds[self.n_bonds] = atoms[i], atoms[j], order
@@ -113,13 +113,13 @@ def reassemble(tree: JunctionTree, vocabulary: Vocabulary) -> str:
             got=f"{missing!r}, which is not",
             cure="a vocabulary of these labels alone is `Vocabulary(Counter(tree.labels))`",
         )
-    growing: Growing | None = None
+    molecule: PartialMolecule | None = None
     for label, parent, atoms in zip(tree.labels, tree.parents, tree.clusters, strict=True):
-        place = vocabulary.index[label]
-        if growing is None:
-            growing = Growing(vocabulary, place)
+        label_index = vocabulary.index[label]
+        if molecule is None:
+            molecule = PartialMolecule(vocabulary, label_index)
             continue
         shared = [(p, c) for p, a in enumerate(tree.clusters[parent]) for c, b in enumerate(atoms) if a == b]
         way = np.array([index for pair in shared for index in pair] + [-1, -1] * (2 - len(shared)))
-        growing.attach(parent, place, way)
-    return growing.smiles() if growing else ""
+        molecule.attach(parent, label_index, way)
+    return molecule.smiles() if molecule else ""

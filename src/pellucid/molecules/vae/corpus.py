@@ -17,27 +17,29 @@ from pellucid import _checks, cache
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import over_chunks
 from pellucid.molecules.table import Rejection
-from pellucid.molecules.vae.packing import (
+from pellucid.molecules.vae.corpus_format import (
     CONTENT,
     FORMAT,
     RAGGED,
     all_arrays,
     corpus_key,
-    gather,
+    join_parts,
     pack,
     rows_of,
-    write,
+    write_parts,
 )
-from pellucid.molecules.vae.trees import LARGEST, LIMIT
+from pellucid.molecules.vae.trees import ATOM_LIMIT, MAX_ATOMS
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.numbers import counted
 
 # Molecules that one task of a worker handles.
 _CHUNK = 512
+# From this number of molecules on, `corpus_of` works on all cores and keeps junction trees on disk.
+_MANY = 2000
 
 
-class Packed(NamedTuple):
-    """B molecules, one after the other. Numbers of atoms and parents count within their own molecule."""
+class PackedTrees(NamedTuple):
+    """B junction trees, one after the other. Atoms and parents are numbered within their own molecule."""
 
     atoms: np.ndarray
     """(atoms, 4) as in `JunctionTree`."""
@@ -47,7 +49,7 @@ class Packed(NamedTuple):
     """(bonds, 3) as in `JunctionTree`."""
     bond_offsets: np.ndarray
     labels: np.ndarray
-    """(clusters,) places in the vocabulary."""
+    """(clusters,) indices in the vocabulary."""
     parents: np.ndarray
     """(clusters,) -1 for roots."""
     node_offsets: np.ndarray
@@ -60,13 +62,13 @@ class Packed(NamedTuple):
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Corpus:
-    """Junction trees of N molecules in the order in which they were given, without those that have none.
+    """Junction trees of N molecules in the order of the source, without those that have none.
 
     Made by `Corpus.build` or `Corpus.of`.
     """
 
     arrays: Mapping[str, np.ndarray]
-    """As they are on disk; `rows` are the numbers of the rows that the molecules come from, the first being 1."""
+    """As they are on disk; `rows` are the numbers of the rows that the molecules come from, starting at 1."""
     labels: tuple[str, ...]
     """All labels that occur, in the order of their numbers."""
     counts: tuple[int, ...]
@@ -74,7 +76,7 @@ class Corpus:
     rejected: tuple[Rejection, ...]
     """Rejected rows; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
     reasons: Mapping[str, int]
-    """How many rows were rejected, by reason."""
+    """The number of rejected rows, by reason."""
     built_from: str = ""
     """A key of everything that a corpus on disk depends on."""
 
@@ -85,22 +87,22 @@ class Corpus:
         return f"Corpus({self.summary()})"
 
     def summary(self) -> str:
-        """In one line what was kept and what was not."""
+        """One line on what was kept and what was not."""
         text = f"{counted(len(self), 'molecule')}, {counted(len(self.labels), 'label')}"
         if total := sum(self.reasons.values()):
-            listed = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
-            text += f"; {counted(total, 'rejected row')}: {listed}"
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
+            text += f"; {counted(total, 'rejected row')}: {reasons}"
         return text
 
     @classmethod
-    def of(cls, smiles: Iterable[str], *, largest: int = LARGEST) -> Corpus:
+    def of(cls, smiles: Iterable[str], *, largest: int = MAX_ATOMS) -> Corpus:
         """The junction trees of a few molecules, in memory."""
         if isinstance(smiles, str):
             raise InputError(
                 "Molecules must be a list of SMILES", got=f"the text {smiles!r}", cure="put it into a list"
             )
-        _checks.whole(largest, 1, "largest", LIMIT)
-        arrays, content = gather([pack(list(enumerate(smiles, 1)), largest)])
+        _checks.whole(largest, 1, "largest", ATOM_LIMIT)
+        arrays, content = join_parts([pack(list(enumerate(smiles, 1)), largest)])
         return cls(arrays=arrays, **content)
 
     @classmethod
@@ -109,12 +111,12 @@ class Corpus:
         source: str | Path | Iterable[str],
         folder: str | Path | None = None,
         *,
-        largest: int = LARGEST,
+        largest: int = MAX_ATOMS,
         limit: int | None = None,
         jobs: int | None = None,
         progress: bool = True,
     ) -> Corpus:
-        """Junction trees of as many molecules as there are, made on all cores and written to disk as they come.
+        """Junction trees of any number of molecules, made on all cores and written to disk as they come.
 
         Rows that are not a molecule that can be rebuilt from its tree are rejected, with the reason, and counted.
 
@@ -123,55 +125,55 @@ class Corpus:
         source : str, Path or iterable of str
             SMILES; or a text file of them, which may be gzipped: one on each line, or a CSV with a column of SMILES.
         folder : str or Path, optional
-            Where the corpus goes; by default into the user's cache, where it is found again for the same source.
+            The folder of the corpus; by default one in the user's cache, which is found again for the same source.
         largest : int
-            Heavy atoms that a molecule may have.
+            The most heavy atoms that a molecule may have.
         limit : int, optional
-            Read so many rows only.
+            The most rows to read.
         jobs : int, optional
-            Processes; by default one per core.
+            The number of processes; by default one per core.
         progress : bool
             Show a progress bar.
         """
-        _checks.whole(largest, 1, "largest", LIMIT)
+        _checks.whole(largest, 1, "largest", ATOM_LIMIT)
         limit = None if limit is None else _checks.whole(limit, 1, "limit")
         jobs = None if jobs is None else _checks.whole(jobs, 1, "jobs")
         if not isinstance(source, str | Path | Iterable):
             raise InputError("The source must be SMILES, or a file of them", got=f"{type(source).__name__}")
         source = source if isinstance(source, str | Path) else list(source)
         key = corpus_key(source, largest, limit)
-        home = Path(folder) if folder is not None else cache.place_of(f"trees-{key}", below="molecules")
-        corpus = cls._at(home, key) if folder is not None else cache.recall(home, cls.open)
+        target = Path(folder) if folder is not None else cache.place_of(f"trees-{key}", below="molecules")
+        corpus = cls._built_in(target, key) if folder is not None else cache.recall(target, cls.open)
         if corpus is not None:
             return corpus
-        with cache.new_folder(home, CONTENT) as draft:
+        with cache.new_folder(target, CONTENT) as draft:
             rows = islice(rows_of(source), limit)
             chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
             total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
             parts = over_chunks(
                 pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total
             )
-            write(draft, parts, key)
-        return cls.open(home)
+            write_parts(draft, parts, key)
+        return cls.open(target)
 
     @classmethod
-    def _at(cls, home: Path, key: str) -> Corpus | None:
-        """The corpus of this key in a folder of the user's; None if it is to be built there."""
-        if (home / CONTENT).exists():
-            corpus = cls.open(home)
+    def _built_in(cls, folder: Path, key: str) -> Corpus | None:
+        """The corpus of this key in a folder of the user's; None if it has yet to be built there."""
+        if (folder / CONTENT).exists():
+            corpus = cls.open(folder)
             if corpus.key() == key:
                 return corpus
             raise InputError(
                 f"{Parameter('folder')} must be new, or hold the corpus of the same molecules",
-                got=f"{home}, which holds others",
-                cure="choose another place",
+                got=f"{folder}, which holds others",
+                cure="choose another folder",
                 parameter="folder",
             )
-        if home.is_file() or (home.is_dir() and any(home.iterdir())):
+        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
             raise InputError(
                 f"{Parameter('folder')} must be new or empty",
-                got=f"{home}, which is not",
-                cure="choose another place",
+                got=f"{folder}, which is not",
+                cure="choose another folder",
                 parameter="folder",
             )
         return None
@@ -179,14 +181,14 @@ class Corpus:
     @classmethod
     def open(cls, folder: str | Path) -> Corpus:
         """A corpus that was built before. Its arrays stay on disk and are read where they are needed."""
-        home = Path(folder)
+        path = Path(folder)
         try:
-            content = json.loads((home / CONTENT).read_text())
+            content = json.loads((path / CONTENT).read_text())
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']}, not {FORMAT}")
             arrays = {}
             for name, (kind, width) in all_arrays().items():
-                file = home / name
+                file = path / name
                 shape = (-1,) if width == 1 else (-1, width)
                 empty = not file.stat().st_size
                 flat = np.zeros(0, kind) if empty else np.memmap(file, dtype=kind, mode="r")
@@ -194,8 +196,8 @@ class Corpus:
             for name in RAGGED:
                 ends = arrays[f"{name}_ends"]
                 if len(arrays[name]) != (ends[-1] if len(ends) else 0):
-                    raise ValueError(f"the file {name} has not the length that it was written with")
-            with (home / "rejected.csv").open(newline="", encoding="utf-8") as stream:
+                    raise ValueError(f"the length of the file {name} is not that with which it was written")
+            with (path / "rejected.csv").open(newline="", encoding="utf-8") as stream:
                 rows = list(islice(csv.reader(stream), 1, 1001))
             return cls(
                 arrays=arrays,
@@ -207,11 +209,11 @@ class Corpus:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                "A corpus must be a folder that `Corpus.build` wrote", got=f"{home}: {error}", cure="build it again"
+                "A corpus must be a folder that `Corpus.build` wrote", got=f"{path}: {error}", cure="build it again"
             ) from None
 
     def key(self) -> str:
-        """What it was built from; resumed runs must have the same."""
+        """A key of what it was built from; resumed runs must have the same."""
         content = self.arrays["texts"].tobytes() + self.arrays["texts_ends"].tobytes()
         return self.built_from or hashlib.sha256(content).hexdigest()[:32]
 
@@ -221,11 +223,11 @@ class Corpus:
 
     def smiles(self, i: int) -> str:
         """Canonical SMILES of molecule i."""
-        begin, end = self._ends("texts", np.array([range(len(self))[i]]))
+        begin, end = self._bounds("texts", np.array([range(len(self))[i]]))
         return bytes(self.arrays["texts"][begin[0] : end[0]]).decode()
 
-    def known(self, vocabulary: Vocabulary) -> tuple[np.ndarray, list[str]]:
-        """The molecules (places) whose labels are all in the vocabulary, and the labels that are not."""
+    def encodable(self, vocabulary: Vocabulary) -> tuple[np.ndarray, list[str]]:
+        """Indices of the molecules whose labels are all in the vocabulary, and the labels that are not in it."""
         missing = [label for label in self.labels if label not in vocabulary.index]
         if not missing:
             return np.arange(len(self)), []
@@ -240,14 +242,14 @@ class Corpus:
         numbers, _ = self._rows("labels", np.array([i]))
         return str(next(self.labels[n] for n in numbers.tolist() if self.labels[n] not in vocabulary.index))
 
-    def packed(self, index: Sequence[int] | np.ndarray, vocabulary: Vocabulary) -> Packed:
+    def packed(self, index: Sequence[int] | np.ndarray, vocabulary: Vocabulary) -> PackedTrees:
         """These molecules, read from disk."""
-        places = np.asarray(_checks.indices(index, "index"))
-        atoms, atom_offsets = self._rows("atoms", places)
-        bonds, bond_offsets = self._rows("bonds", places)
-        numbers, node_offsets = self._rows("labels", places)
-        members, _ = self._rows("members", places)
-        begin, end = self._ends("labels", places)
+        indices = np.asarray(_checks.indices(index, "index"))
+        atoms, atom_offsets = self._rows("atoms", indices)
+        bonds, bond_offsets = self._rows("bonds", indices)
+        numbers, node_offsets = self._rows("labels", indices)
+        members, _ = self._rows("members", indices)
+        begin, end = self._bounds("labels", indices)
         nodes = ranges(begin, end)
         renumber = np.array([vocabulary.index.get(label, -1) for label in self.labels], dtype=np.int64)
         labels = renumber[numbers]
@@ -255,10 +257,10 @@ class Corpus:
             owner = np.searchsorted(node_offsets, np.argmin(labels), "right") - 1
             raise InputError(
                 "Every cluster must be in the vocabulary",
-                got=f"{self.smiles(int(places[owner]))!r} with {self.labels[numbers[np.argmin(labels)]]!r}",
-                cure="leave out what is not in `known(vocabulary)`",
+                got=f"{self.smiles(int(indices[owner]))!r} with {self.labels[numbers[np.argmin(labels)]]!r}",
+                cure="pass indices from `encodable(vocabulary)` only",
             )
-        return Packed(
+        return PackedTrees(
             atoms=atoms,
             atom_offsets=atom_offsets,
             bonds=bonds,
@@ -270,13 +272,18 @@ class Corpus:
             member_offsets=np.concatenate([[0], np.cumsum(self.arrays["sizes"][nodes], dtype=np.int64)]),
         )
 
-    def _ends(self, name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _bounds(self, name: str, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ends = self.arrays[f"{name}_ends"]
-        return np.where(places > 0, ends[np.maximum(places - 1, 0)], 0), ends[places]
+        return np.where(indices > 0, ends[np.maximum(indices - 1, 0)], 0), ends[indices]
 
-    def _rows(self, name: str, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        begin, end = self._ends(name, places)
+    def _rows(self, name: str, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        begin, end = self._bounds(name, indices)
         return self.arrays[name][ranges(begin, end)], np.concatenate([[0], np.cumsum(end - begin)])
+
+
+def corpus_of(smiles: Sequence[str], *, progress: bool = False) -> Corpus:
+    """The junction trees of molecules: of few in memory, of many on disk."""
+    return Corpus.of(smiles) if len(smiles) < _MANY else Corpus.build(smiles, progress=progress)
 
 
 def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-from pellucid.domains import Domain, Explained, Measured, Plan, Shown, Source, Speak, TrainingOptions
+from pellucid.domains import (
+    Domain,
+    Evaluation,
+    ExplainedPoint,
+    ExplanationSet,
+    MessageCallback,
+    Plan,
+    Source,
+    TrainingOptions,
+)
 from pellucid.errors import InputError, Parameter
-from pellucid.options import NoOptions, option
+from pellucid.options import Options, option
 from pellucid.summaries import HELD_OUT, Measure, RunSummary
 
 if TYPE_CHECKING:
@@ -21,15 +30,15 @@ if TYPE_CHECKING:
     from pellucid.splitting import Parts
     from pellucid.trust import HeldOut
 
-# A network that learns from some thousand molecules on a laptop; the paper's is larger.
+# A network that learns from a few thousand molecules on a laptop; the paper's is larger.
 _SMALL = {"width": 64, "latent": 8, "epochs": 20, "batch_size": 32}
-_SUITS = "what suits some thousand molecules"
-# Molecules of which each part of a split gets one.
+_SUITS = "what suits a few thousand molecules"
+# The fewest molecules of which each part of a split gets at least one.
 _FEWEST = 10
-# Molecules that are measured, and explained to show the extremes of, at most.
+# The most molecules that are measured, and the most that are explained to find the extremes.
 _MEASURED, _EXPLAINED = 1000, 40
-# The share of the training molecules that early stopping looks at.
-_WATCHED = 0.05
+# The share of the training molecules that is held out for early stopping.
+_VALIDATION_SHARE = 0.05
 
 MEASURES = (
     Measure(key="elbo", title="ELBO", better="higher",
@@ -48,11 +57,11 @@ MEASURES = (
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AutoencoderReading(NoOptions):
+class AutoencoderReading(Options):
     """How SMILES are read."""
 
-    smiles: str | None = option(None, "The column of SMILES.", default="found by its name", kept=False)
-    names: str | None = option(None, "The column of names.", default="one called id, name, ...", kept=False)
+    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
+    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
 
 
 @final
@@ -66,13 +75,16 @@ class AutoencoderSettings(TrainingOptions):
     analogs: Literal["yes", "no"] = option("yes", "Fill neighborhoods with analogs.")
     latent: int | None = option(
         None,
-        "Numbers that describe the junction tree, and as many that describe how it is assembled.",
-        default=_SUITS,
+        "Number of coordinates that describe the junction tree, and as many that describe how it is assembled.",
+        default_text=_SUITS,
         minimum=1,
     )
-    depth: int | None = option(None, "Rounds of message passing.", default=_SUITS, minimum=1)
+    depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
     patience: int | None = option(
-        None, "Stop early after this many epochs without a better validation loss.", default="all epochs", minimum=1
+        None,
+        "Stop early after this many epochs without a better validation loss.",
+        default_text="all epochs",
+        minimum=1,
     )
 
 
@@ -86,24 +98,24 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
     )
     source: ClassVar[str] = "A table with a column of SMILES, a file of SMILES, or a corpus of junction trees."
     item: ClassVar[str] = "molecule"
-    counted: ClassVar[str] = "molecules"
+    samples: ClassVar[str] = "molecules"
     points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "junction_tree_vae"
     example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
 
-    Reading: ClassVar[type[NoOptions]] = AutoencoderReading
+    Reading: ClassVar[type[Options]] = AutoencoderReading
     Settings: ClassVar[type[TrainingOptions]] = AutoencoderSettings
 
     # -- training ----------------------------------------------------------------------------------------------
 
     def read(self, path: Path, reading: AutoencoderReading, model: JunctionTreeVAE | None = None) -> Molecules:
-        """The molecules that have a junction tree; for a trained model, one of labels that it knows."""
-        from pellucid.molecules.vae.tables import known_of, read_molecules
+        """The molecules that have a junction tree, and for a trained model one whose labels it knows."""
+        from pellucid.molecules.vae.files import read_molecules, select_encodable
 
         molecules = read_molecules(path, smiles=reading.smiles, names=reading.names)
         if model is not None:
-            return known_of(molecules, model.vocabulary_)
+            return select_encodable(molecules, model.vocabulary_)
         if len(molecules) < _FEWEST:
             raise InputError(
                 f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
@@ -113,10 +125,10 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         return molecules
 
     def describe(self, source: Source[Molecules]) -> list[str]:
-        """What was read."""
-        from pellucid.molecules.vae.tables import described
+        """A line on what was read."""
+        from pellucid.molecules.vae.files import summary_of
 
-        text = described(source.data)
+        text = summary_of(source.data)
         return [f"{source.path.name}: {text}" if source.path else text]
 
     def plan(
@@ -125,8 +137,8 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         """Split the molecules, and set up a small network."""
         from pellucid import runs
         from pellucid.molecules.neighborhoods import SimilarityRule
+        from pellucid.molecules.vae.files import summary_of
         from pellucid.molecules.vae.model import JunctionTreeVAE
-        from pellucid.molecules.vae.tables import described
         from pellucid.numbers import counted
 
         values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience")}
@@ -139,8 +151,8 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
         if unknown:
             notes.append(
-                f"not used to validate or test: {counted(unknown, 'molecule')} with labels that no molecule to learn "
-                "from has"
+                f"not used to validate or test: {counted(unknown, 'molecule')} with labels that do not occur among the "
+                "molecules to learn from"
             )
         if len(parts.test) > _MEASURED:
             notes.append(f"scores are those of {_MEASURED:,} test molecules")
@@ -149,7 +161,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
             parts=parts,
             sizes={name: len(part) for name, part in parts._asdict().items()},
             outputs=tuple(model.names),
-            description=described(source.data),
+            description=summary_of(source.data),
             digest=runs.digest(text.encode() for text in parts.test.smiles),
             split=settings.split,
             loss="validation loss: negative ELBO in nats",
@@ -172,7 +184,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         """Train all epochs, unless a patience is set, and calibrate on the validation molecules."""
         model.fit(
             plan.parts.train.smiles,
-            validation=0 if settings.patience is None else _WATCHED,
+            validation=0 if settings.patience is None else _VALIDATION_SHARE,
             folder=folder,
             resume=resume,
             progress=progress,
@@ -187,43 +199,43 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
     # -- measuring ---------------------------------------------------------------------------------------------
 
     def measures(self, test: Molecules) -> Sequence[Measure]:
-        """The bounds, what comes back, and how far trees and network are apart."""
+        """The bounds, the share of molecules that are reconstructed, and how far trees and network are apart."""
         return MEASURES
 
-    def measure(self, model: JunctionTreeVAE, test: Molecules, *, progress: bool = False) -> Measured:
+    def evaluate(self, model: JunctionTreeVAE, test: Molecules, *, progress: bool = False) -> Evaluation:
         """Scores of the network and of its trees."""
         import numpy as np
 
         test = _first(test, _MEASURED)
         scores = model.evaluate(test.smiles, progress=progress)
-        readable = test.select(scores.rows)
-        again = model.decode(model.encode(readable.smiles).mean)
-        hits = [text == smiles for text, smiles in zip(again, readable.smiles, strict=True)]
-        return Measured(
+        encodable = test.select(scores.rows)
+        decoded = model.reconstruct(encodable.smiles)
+        hits = [text == smiles for text, smiles in zip(decoded, encodable.smiles, strict=True)]
+        return Evaluation(
             scores={
                 "elbo": scores.neural.mean,
                 "elbo_of_trees": scores.tree.mean,
                 "reconstructed": sum(hits) / len(hits),
                 "deviation": None if math.isnan(scores.deviation) else scores.deviation,
             },
-            tested=len(readable),
+            tested=len(encodable),
             deviations=scores.deviations[scores.sizes > 2],
             deviation_unit="KL(tree || network), the mean over the members, in nats",
-            held_out=_held_out(model, readable.smiles, progress=progress),
+            held_out=_held_out(model, encodable.smiles, progress=progress),
             calibration=model.calibration_,
             units=np.ones(len(model.names)),
         )
 
     def examples(
         self, model: JunctionTreeVAE, test: Molecules, *, level: float, progress: bool = False
-    ) -> Sequence[Shown]:
+    ) -> Sequence[ExplainedPoint]:
         """Explanations of test molecules whose neighborhoods say something."""
-        from pellucid.molecules.vae.tables import known_of
+        from pellucid.molecules.vae.files import select_encodable
 
-        molecules = _first(known_of(test, model.vocabulary_), _EXPLAINED)
+        molecules = _first(select_encodable(test, model.vocabulary_), _EXPLAINED)
         explanations = [model.explain(smiles, level=level) for smiles in molecules.smiles]
         return [
-            Shown(label, explanation, explanation.divergence or 0.0)
+            ExplainedPoint(label, explanation, explanation.divergence or 0.0)
             for label, explanation in zip(molecules.labels(), explanations, strict=True)
             if len(explanation.members) > 2
         ]
@@ -241,27 +253,27 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         model: JunctionTreeVAE,
         path: Path,
         reading: AutoencoderReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         progress: bool,
-        warn: Speak,
+        warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
-        """The table as it is, with the mean of each latent coordinate beside."""
-        from pellucid.molecules.vae.tables import encoded_table
+        """The rows of the table, each followed by the mean of every latent coordinate."""
+        from pellucid.molecules.vae.files import encoding_table
 
-        return encoded_table(model, path, smiles=reading.smiles, warn=warn)
+        return encoding_table(model, path, smiles=reading.smiles, warn=warn)
 
     def explain(
         self,
         model: JunctionTreeVAE,
         what: str,
         reading: AutoencoderReading,
-        settings: NoOptions,
+        settings: Options,
         *,
         level: float,
         progress: bool,
-        warn: Speak,
-    ) -> Explained:
+        warn: MessageCallback,
+    ) -> ExplanationSet:
         """The tree of a molecule, or of each molecule of a table that the encoder can read."""
         from pellucid.molecules.domain import MoleculeReading, molecules_in
 
@@ -275,7 +287,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
                 errors[label] = error
         if not explanations and errors:
             raise next(iter(errors.values()))
-        return Explained(explanations, {label: str(error) for label, error in errors.items()})
+        return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
     # -- pages -------------------------------------------------------------------------------------------------
 
@@ -294,22 +306,25 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
 
 def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:
-    """The parts of a split, and how many molecules are in none: they have labels that nothing can be learned of."""
+    """The parts of a split, and the number of molecules in none of them: their labels do not occur in training."""
     from pellucid import splitting
     from pellucid.molecules.splitting import split
-    from pellucid.molecules.vae.tables import corpus_of, known_of
+    from pellucid.molecules.vae.corpus import corpus_of
+    from pellucid.molecules.vae.files import select_encodable
 
     parts = split(molecules, seed, kind)
     vocabulary = corpus_of(parts.train.smiles).vocabulary()
-    known = splitting.Parts(parts.train, known_of(parts.validation, vocabulary), known_of(parts.test, vocabulary))
+    encodable = splitting.Parts(
+        parts.train, select_encodable(parts.validation, vocabulary), select_encodable(parts.test, vocabulary)
+    )
     for name in ("validation", "test"):
-        if not len(getattr(known, name)):
+        if not len(getattr(encodable, name)):
             raise InputError(
-                "Molecules to validate and test on must have labels that molecules to learn from have",
-                got=f"none of the {len(getattr(parts, name))} for {name} with such labels",
+                "Molecules to validate and test on must have labels that occur among the molecules to learn from",
+                got=f"none of the {len(getattr(parts, name))} for {name} with these labels",
                 cure=f"add more molecules, or use {Parameter('split', 'random')}",
             )
-    return known, sum(map(len, parts)) - sum(map(len, known))
+    return encodable, sum(map(len, parts)) - sum(map(len, encodable))
 
 
 def _first(molecules: Molecules, most: int) -> Molecules:
@@ -317,10 +332,10 @@ def _first(molecules: Molecules, most: int) -> Molecules:
 
 
 def _held_out(model: JunctionTreeVAE, smiles: Sequence[str], *, progress: bool) -> HeldOut:
-    """What trees say of members that they were not fitted to, around molecules that the encoder can read."""
+    """The trees at members that they were not fitted to, around molecules that the encoder can read."""
     from pellucid.molecules.vae.measuring import posteriors
     from pellucid.trust import held_out
 
-    readable = model.readable(model.surroundings(smiles, progress=progress), progress=progress)
-    f = posteriors(model.network_, model.vocabulary_, readable.corpus, readable.index)
-    return held_out(f, readable.fingerprints.dense(), readable.hoods, model.family(), seed=1)
+    neighborhoods = model.encodable(model.neighborhoods(smiles, progress=progress), progress=progress)
+    f = posteriors(model.network_, model.vocabulary_, neighborhoods.corpus, neighborhoods.index)
+    return held_out(f, neighborhoods.fingerprints.dense(), neighborhoods.hoods, model.family(), seed=1)

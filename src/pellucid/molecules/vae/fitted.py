@@ -1,4 +1,4 @@
-"""What fitting an autoencoder gives, and how it is saved."""
+"""The result of fitting an autoencoder, and how it is saved."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pellucid.trust import Calibration
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FittedAutoencoder(Fitted):
-    """What a fit of a `JunctionTreeVAE` gave; see its attributes."""
+    """The result of fitting a `JunctionTreeVAE`; see its attributes."""
 
     network: TreeAutoencoder
     vocabulary: Vocabulary = stored(TextFile("vocabulary.txt", Vocabulary.to_text, Vocabulary.from_text))
     groups: RGroups = stored(GROUPS)
     pool: tuple[str, ...] = stored(TEXTS)
     rejected: tuple[Rejection, ...] = stored(REJECTED)
-    left_out: dict[str, int] = stored()
+    rejected_counts: dict[str, int] = stored()
     calibration: Calibration | None = stored(optional(Calibration))
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of earlier versions have no calibration."""
-        return {"calibration": None, **content}
+        """Models of version 0.1 have no calibration, and another name for the numbers of rejected rows."""
+        return {"calibration": None, "rejected_counts": content.get("left_out", {}), **content}

@@ -1,4 +1,4 @@
-"""What one run of `JunctionTreeVAE.fit` looks at, step by step."""
+"""One run of `JunctionTreeVAE.fit`: its batches, and their losses."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from pellucid.minibatches import sample_minibatch
-from pellucid.molecules._inputs import split_off
+from pellucid.molecules._arguments import hold_out_molecules
 from pellucid.molecules.fingerprints import Fingerprints
-from pellucid.molecules.vae.batches import Encoded, Taught, encoded, taught
+from pellucid.molecules.vae.batches import DecoderBatch, EncoderBatch, decoder_batch, encoder_batch
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitted import FittedAutoencoder
+from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
 from pellucid.molecules.vae.networks import TreeAutoencoder
-from pellucid.molecules.vae.readable import Readable
 from pellucid.neighborhoods import Neighborhoods
 from pellucid.training import Batches, Fit
 from pellucid.training.fits import History
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
 
 
-class Round(NamedTuple):
-    """The neighborhoods that play in one step."""
+class GameBatch(NamedTuple):
+    """The neighborhoods in which the game is played in one step."""
 
-    members: Encoded
+    members: EncoderBatch
     x: Tensor
-    """(N, P) their fingerprints."""
+    """(N, P) fingerprints of the members."""
     hoods: Neighborhoods
 
 
-class Batch(NamedTuple):
-    """What one step looks at."""
+class TrainingBatch(NamedTuple):
+    """The molecules of one step, and the neighborhoods of its game."""
 
-    molecules: Taught
+    molecules: DecoderBatch
     noise: Tensor
     kl_weight: float
-    round: Round | None
+    game: GameBatch | None
     held_out: bool = False
 
 
@@ -51,11 +51,11 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
     Parameters
     ----------
     model : JunctionTreeVAE
-        Whose settings are used.
+        The model whose settings are used.
     corpus : Corpus
-        All molecules.
+        All molecules, those held out included.
     validation : float
-        The share of them to hold out, at random.
+        The share of the molecules to hold out, at random.
     progress : bool
         Show progress bars.
     """
@@ -64,51 +64,53 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
 
     def __init__(self, model: JunctionTreeVAE, corpus: Corpus, *, validation: float, progress: bool = False) -> None:
         self.model, self.corpus, self.share = model, corpus, validation
-        # Places in the corpus.
-        self.learned, self.held_out = split_off(len(corpus), validation, model.seed)
+        # Indices in the corpus.
+        self.learned, self.held_out = hold_out_molecules(len(corpus), validation, model.seed)
         self.game = model.new_game()
         self.vocabulary = corpus.vocabulary()
         self.network = model.new_network(vocabulary=self.vocabulary)
         chosen = np.random.default_rng(model.seed).permutation(self.learned)[: model.pool]
         self.pool = tuple(dict.fromkeys(corpus.smiles(int(i)) for i in chosen))
-        centers, similar = self.pool[: model.centers], model.similar
-        self.groups = similar.groups(centers, progress=progress)
-        # The neighborhoods in which the game is played.
-        self.readable: Readable | None = None
+        centers, rule = self.pool[: model.centers], model.similar
+        self.groups = rule.groups(centers, progress=progress)
+        # Those in which the game is played.
+        self.neighborhoods: EncodableNeighborhoods | None = None
         if self.game is not None:
-            around = similar.around(centers, self.pool, self.groups, progress=progress)
-            self.readable = Readable.of(around, self.vocabulary, similar.fingerprints, progress=progress)
+            neighborhoods = rule.neighborhoods(centers, self.pool, self.groups, progress=progress)
+            self.neighborhoods = EncodableNeighborhoods.of(
+                neighborhoods, self.vocabulary, rule.fingerprints, progress=progress
+            )
         self.batches = Batches(self.take, len(self.learned), size=model.batch_size, seed=model.seed)
         if len(self.held_out):
             self.validation = Batches(self.take_held_out, len(self.held_out), size=model.batch_size, seed=None)
-        # Over so many steps the weight of the KL term rises from 0 to 1.
-        self.warm = round(model.warm * model.epochs * len(self.batches))
+        # The number of steps over which the weight of the KL term rises from 0 to 1.
+        self.warm_steps = round(model.warm * model.epochs * len(self.batches))
 
-    def take(self, chosen: Tensor, generator: torch.Generator) -> Batch:
+    def take(self, chosen: Tensor, generator: torch.Generator) -> TrainingBatch:
         """A batch to learn from."""
         step = self.batches.epoch * len(self.batches) + self.batches.position
-        weight = min(step / self.warm, 1.0) if self.warm else 1.0
+        weight = min(step / self.warm_steps, 1.0) if self.warm_steps else 1.0
         batch = self._molecules(self.learned[chosen.numpy()], generator, weight)
-        if self.readable is None:
+        if self.neighborhoods is None:
             return batch
-        hoods = self.readable.hoods
+        hoods = self.neighborhoods.hoods
         playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.model.share * len(chosen)), 1)]
         minibatch = sample_minibatch(hoods, playing, max_members=self.model.members, generator=generator)
         points = minibatch.points.numpy()
-        members = encoded(self.readable.packed(points))
-        x = Fingerprints(self.readable.fingerprints.words[points]).dense()
-        return batch._replace(round=Round(members, x, minibatch.hoods))
+        members = encoder_batch(self.neighborhoods.packed(points))
+        x = Fingerprints(self.neighborhoods.fingerprints.words[points]).dense()
+        return batch._replace(game=GameBatch(members, x, minibatch.hoods))
 
-    def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> Batch:
+    def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> TrainingBatch:
         """A batch to validate on: the same noise in every epoch."""
         return self._molecules(self.held_out[chosen.numpy()], generator, 1.0)._replace(held_out=True)
 
-    def _molecules(self, places: np.ndarray, generator: torch.Generator, weight: float) -> Batch:
-        batch = taught(self.corpus.packed(places, self.vocabulary), self.vocabulary)
+    def _molecules(self, indices: np.ndarray, generator: torch.Generator, weight: float) -> TrainingBatch:
+        batch = decoder_batch(self.corpus.packed(indices, self.vocabulary), self.vocabulary)
         noise = torch.randn(len(batch), 2 * self.network.latent, generator=generator)
-        return Batch(batch, noise, weight, None)
+        return TrainingBatch(batch, noise, weight, None)
 
-    def loss(self, batch: Batch) -> Mapping[str, Tensor]:
+    def loss(self, batch: TrainingBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation the negative ELBO alone."""
         device = self.network.fits.device
         posterior, parts = self.network(batch.molecules.to(device), batch.noise.to(device))
@@ -119,10 +121,10 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             return {"loss": -terms["elbo"], **terms}
         loss = batch.kl_weight * divergence.mean().clamp(min=self.model.free) - parts.total().mean()
         terms["kl_weight"] = torch.tensor(batch.kl_weight)
-        if batch.round is not None and self.game is not None:
+        if batch.game is not None and self.game is not None:
             # Trees are grown on the CPU, wherever the network is.
-            f = self.network.encode(batch.round.members.to(device)).joined().cpu()
-            terms["penalty"] = self.game(f, batch.round.x, batch.round.hoods.to("cpu")).penalty
+            f = self.network.encode(batch.game.members.to(device)).joined().cpu()
+            terms["penalty"] = self.game(f, batch.game.x, batch.game.hoods.to("cpu")).penalty
             loss = loss + terms["penalty"].to(device)
         return {"loss": loss, **terms}
 
@@ -131,7 +133,7 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
         return {"data": self.corpus.key(), "validation": self.share}
 
     def result(self, history: History) -> FittedAutoencoder:
-        """The trained network, and where neighbors come from."""
+        """The trained network, and the molecules among which neighbors are looked for."""
         return FittedAutoencoder(
             network=self.network,
             history=history,
@@ -139,6 +141,6 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             groups=self.groups,
             pool=self.pool,
             rejected=self.corpus.rejected,
-            left_out=dict(self.corpus.reasons),
+            rejected_counts=dict(self.corpus.reasons),
             calibration=None,
         )

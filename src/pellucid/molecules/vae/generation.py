@@ -10,54 +10,56 @@ from torch import Tensor
 
 from pellucid.molecules.network import sums
 from pellucid.molecules.vae._schedule_kernel import schedule
-from pellucid.molecules.vae.assembly import Growing
-from pellucid.molecules.vae.batches import Pass, Schedule, local
+from pellucid.molecules.vae.assembly import PartialMolecule
+from pellucid.molecules.vae.batches import MessagePass, Schedule, attachment_graphs
 from pellucid.molecules.vae.layers import log_shares
 from pellucid.molecules.vae.networks import TreeAutoencoder
-from pellucid.molecules.vae.trees import LARGEST
+from pellucid.molecules.vae.trees import MAX_ATOMS
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
-MOST = 100
-"""Clusters that a molecule may get."""
+MAX_CLUSTERS = 100
+"""The most clusters that a molecule may get."""
 
 
-class _Telling:
-    """One tree while it is told."""
+class _PartialTree:
+    """One tree while it is generated, depth first."""
 
     def __init__(self, label: int) -> None:
         self.labels = [label]
         self.parents = [-1]
-        self.at = 0
+        self.current = 0
         self.arrived: list[list[int]] = [[]]
         """The messages that have arrived at each node; at all but the root that of its parent first."""
 
     def add(self, label: int, message: int) -> None:
+        """Go down to a new child of the current node."""
         self.labels.append(label)
-        self.parents.append(self.at)
+        self.parents.append(self.current)
         self.arrived.append([message])
-        self.at = len(self.labels) - 1
+        self.current = len(self.labels) - 1
 
     def back(self, message: int) -> None:
-        self.at = self.parents[self.at]
-        self.arrived[self.at].append(message)
+        """Go back up to the parent of the current node."""
+        self.current = self.parents[self.current]
+        self.arrived[self.current].append(message)
 
     def below(self) -> list[int]:
-        """Those from the children of the present node."""
-        return self.arrived[self.at][1 if self.at else 0 :]
+        """The messages from the children of the current node."""
+        return self.arrived[self.current][1 if self.current else 0 :]
 
 
 @torch.no_grad()
 def decode(
     network: TreeAutoencoder, vocabulary: Vocabulary, z: Tensor, generator: torch.Generator | None = None
 ) -> list[str]:
-    """SMILES of the molecules at points z (B, 2 L): at every step what is most likely, or a draw with a generator.
+    """SMILES of the molecules at points z (B, 2 L): every step takes what is most likely, or draws with a generator.
 
-    A cluster that fits nowhere any more, or would make the molecule too large, is left out with what hangs on it.
+    A cluster that fits nowhere any more, or would make the molecule too large, is dropped with what hangs on it.
     All molecules are valid.
     """
     z = z.to(network.fits.device)
     z_tree, z_graph = z.chunk(2, dim=1)
-    trees = _tell(network, z_tree, generator)
+    trees = _generate_trees(network, z_tree, generator)
     return _assemble(network, vocabulary, trees, z_graph, generator)
 
 
@@ -68,45 +70,47 @@ def _choose(chances: Tensor, generator: torch.Generator | None) -> list[int]:
     return torch.multinomial(chances.exp().cpu(), 1, generator=generator).flatten().tolist()
 
 
-def _tell(network: TreeAutoencoder, z: Tensor, generator: torch.Generator | None) -> list[_Telling]:
-    width = network.told.embedding_dim
+def _generate_trees(network: TreeAutoencoder, z: Tensor, generator: torch.Generator | None) -> list[_PartialTree]:
+    width = network.decoder_clusters.embedding_dim
     none = z.new_zeros(len(z), width)
-    trees = [_Telling(i) for i in _choose(network.label(torch.cat([none, z], dim=1)).log_softmax(1), generator)]
-    features = network.telling.features(network.told.weight)
-    store, made = z.new_zeros(4 * max(len(z), 1), width), 0
+    trees = [_PartialTree(i) for i in _choose(network.label(torch.cat([none, z], dim=1)).log_softmax(1), generator)]
+    features = network.decoder_messages.features(network.decoder_clusters.weight)
+    store, used = z.new_zeros(4 * max(len(z), 1), width), 0
     active = list(range(len(z)))
     while active:
-        at = torch.tensor([trees[i].labels[trees[i].at] for i in active], device=z.device)
-        here = [trees[i].arrived[trees[i].at] for i in active]
-        arrived = sums(store[_flat(here)], _owners(here, z.device), len(active))
-        inputs = torch.cat([network.told(at), arrived, z[active]], dim=1)
+        labels = torch.tensor([trees[i].labels[trees[i].current] for i in active], device=z.device)
+        inbox = [trees[i].arrived[trees[i].current] for i in active]
+        arrived = sums(store[_flat(inbox)], _owners(inbox, z.device), len(active))
+        inputs = torch.cat([network.decoder_clusters(labels), arrived, z[active]], dim=1)
         chance = torch.sigmoid(network.topology(inputs).squeeze(1)).cpu()
-        drawn = torch.rand(len(active), generator=generator) if generator else torch.full((len(active),), 0.5)
-        allowed = network.fits[at]
+        bar = torch.rand(len(active), generator=generator) if generator else torch.full((len(active),), 0.5)
+        allowed = network.fits[labels]
         able = allowed.any(1)  # a label that nothing fits has no children
         expand = [
-            bool(go) and len(trees[i].labels) < MOST
-            for i, go in zip(active, ((chance > drawn) & able.cpu()).tolist(), strict=True)
+            bool(expands) and len(trees[i].labels) < MAX_CLUSTERS
+            for i, expands in zip(active, ((chance > bar) & able.cpu()).tolist(), strict=True)
         ]
-        # A message to a child rests on all that has arrived, one to the parent on what came from below.
-        rests = [here[k] if expand[k] else trees[i].below() for k, i in enumerate(active)]
-        old = store[_flat(rests)]
-        new = network.telling.step(features[at], old, network.telling.reset(old), _owners(rests, z.device))
-        while made + len(new) > len(store):
+        # A message to a child depends on all that has arrived, one to the parent on what came from below.
+        senders = [inbox[k] if expand[k] else trees[i].below() for k, i in enumerate(active)]
+        old = store[_flat(senders)]
+        new = network.decoder_messages.step(
+            features[labels], old, network.decoder_messages.reset(old), _owners(senders, z.device)
+        )
+        while used + len(new) > len(store):
             store = torch.cat([store, torch.zeros_like(store)])
-        store[made : made + len(new)] = new
+        store[used : used + len(new)] = new
         chances = network.label(torch.cat([new, z[active]], dim=1))
-        labels = _choose(chances.masked_fill(~allowed & able[:, None], -torch.inf).log_softmax(1), generator)
-        going = []
+        child_labels = _choose(chances.masked_fill(~allowed & able[:, None], -torch.inf).log_softmax(1), generator)
+        unfinished = []
         for k, i in enumerate(active):
             if expand[k]:
-                trees[i].add(labels[k], made + k)
-            elif trees[i].at:
-                trees[i].back(made + k)
+                trees[i].add(child_labels[k], used + k)
+            elif trees[i].current:
+                trees[i].back(used + k)
             else:
-                continue  # back at the root, and no more children: the tree is told
-            going.append(i)
-        active, made = going, made + len(new)
+                continue  # back at the root, and no more children: the tree is complete
+            unfinished.append(i)
+        active, used = unfinished, used + len(new)
     return trees
 
 
@@ -122,7 +126,7 @@ def _owners(lists: list[list[int]], device: torch.device) -> Tensor:
 def _assemble(
     network: TreeAutoencoder,
     vocabulary: Vocabulary,
-    trees: list[_Telling],
+    trees: list[_PartialTree],
     z: Tensor,
     generator: torch.Generator | None,
 ) -> list[str]:
@@ -134,22 +138,22 @@ def _assemble(
                   for step, chances in zip(several, assembly.chances(node, several), strict=True)}  # fmt: skip
         for step in steps:
             assembly.attach(node, step, chosen.get(step.molecule, 0))
-    return [molecule.smiles() for molecule in assembly.growing]
+    return [molecule.smiles() for molecule in assembly.molecules]
 
 
 class _Step(NamedTuple):
-    """A cluster that is to be attached."""
+    """A cluster to attach to a molecule."""
 
     molecule: int
     parent: int
-    """Among the clusters that have grown."""
+    """The cluster of the molecule that it is attached to."""
     ways: np.ndarray
 
 
 class _Assembly:
-    """Molecules while they are assembled from their trees, all at the same time."""
+    """The assembly of many molecules from their trees at the same time."""
 
-    def __init__(self, network: TreeAutoencoder, vocabulary: Vocabulary, trees: list[_Telling], z: Tensor) -> None:
+    def __init__(self, network: TreeAutoencoder, vocabulary: Vocabulary, trees: list[_PartialTree], z: Tensor) -> None:
         self.network, self.vocabulary, self.trees, self.z = network, vocabulary, trees, z
         # Nodes are numbered over all trees.
         self.starts = np.cumsum([0] + [len(tree.labels) for tree in trees])
@@ -158,63 +162,63 @@ class _Assembly:
         parents = [parent + start if parent >= 0 else -1
                    for tree, start in zip(trees, starts, strict=False) for parent in tree.parents]  # fmt: skip
         self.contexts = _contexts(network, self.labels, np.array(parents, dtype=np.int64))
-        self.growing = [Growing(vocabulary, tree.labels[0]) for tree in trees]
-        # Where the nodes of a tree are among the clusters that have grown, and the other way round.
-        self.grown: list[dict[int, int]] = [{0: 0} for _ in trees]
-        self.told: list[list[int]] = [[start] for start in starts[:-1]]
+        self.molecules = [PartialMolecule(vocabulary, tree.labels[0]) for tree in trees]
+        # The cluster of the molecule that a node of its tree has become, and the node of each cluster.
+        self.cluster_of: list[dict[int, int]] = [{0: 0} for _ in trees]
+        self.node_of: list[list[int]] = [[start] for start in starts[:-1]]
 
     def steps(self, node: int) -> list[_Step]:
-        """Of all trees that have such a node, and where it can be attached."""
+        """The steps that attach this node, in all trees that have it and molecules where it fits."""
         offsets = self.vocabulary.templates.offsets
-        found = []
+        steps = []
         for i, tree in enumerate(self.trees):
-            if node < len(tree.labels) and tree.parents[node] in self.grown[i]:
-                label, parent = tree.labels[node], self.grown[i][tree.parents[node]]
-                ways = self.growing[i].ways(parent, label)
-                if len(ways) and self.growing[i].n_atoms + offsets[label + 1] - offsets[label] <= LARGEST:
-                    found.append(_Step(i, parent, ways))
-        return found
+            if node < len(tree.labels) and tree.parents[node] in self.cluster_of[i]:
+                label, parent = tree.labels[node], self.cluster_of[i][tree.parents[node]]
+                ways = self.molecules[i].ways(parent, label)
+                if len(ways) and self.molecules[i].n_atoms + offsets[label + 1] - offsets[label] <= MAX_ATOMS:
+                    steps.append(_Step(i, parent, ways))
+        return steps
 
     def chances(self, node: int, steps: list[_Step]) -> list[Tensor]:
         """The log-probabilities of each step's ways."""
         if not steps:
             return []
-        whose = np.array([step.molecule for step in steps])
+        owner = np.array([step.molecule for step in steps])
         counts = [len(step.ways) for step in steps]
         hanging = [
-            (k, atom, self.told[step.molecule][cluster])
+            (k, atom, self.node_of[step.molecule][cluster])
             for k, step in enumerate(steps)
-            for atom, cluster in self.growing[step.molecule].hanging(step.parent)
+            for atom, cluster in self.molecules[step.molecule].hanging(step.parent)
         ]
-        graphs = local(
+        graphs = attachment_graphs(
             self.vocabulary,
             self.labels,
-            np.array([self.told[step.molecule][step.parent] for step in steps]),
-            self.starts[whose] + node,
+            np.array([self.node_of[step.molecule][step.parent] for step in steps]),
+            self.starts[owner] + node,
             np.concatenate([step.ways for step in steps]),
             np.repeat(np.arange(len(steps)), counts),
             np.array(hanging, dtype=np.int64).reshape(-1, 3),
-            whose,
+            owner,
         ).to(self.z.device)
         scores = self.network.attachments(graphs, self.contexts, self.z)
         return list(log_shares(scores, graphs.step, len(steps)).split(counts))
 
     def attach(self, node: int, step: _Step, way: int) -> None:
-        """Let the molecule grow by this node."""
+        """Attach this node to its molecule."""
         i = step.molecule
-        self.grown[i][node] = self.growing[i].attach(step.parent, self.trees[i].labels[node], step.ways[way])
-        self.told[i].append(int(self.starts[i]) + node)
+        self.cluster_of[i][node] = self.molecules[i].attach(step.parent, self.trees[i].labels[node], step.ways[way])
+        self.node_of[i].append(int(self.starts[i]) + node)
 
 
 def _contexts(network: TreeAutoencoder, labels: np.ndarray, parents: np.ndarray) -> Tensor:
-    """What the clusters of whole trees are, from messages in both directions."""
+    """Vectors of the clusters of complete trees, from messages in both directions."""
     device = network.fits.device
     order = Schedule(*schedule(parents))
     up, down = order.up, order.down
-    told = torch.from_numpy(labels).to(device)
-    x = network.clusters(told)
-    messages = network.messages(x, Pass.of(up, order.up_bounds, order.up_pairs, 0).to(device))
+    label_tensor = torch.from_numpy(labels).to(device)
+    x = network.clusters(label_tensor)
+    messages = network.messages(x, MessagePass.of(up, order.up_bounds, order.up_pairs, 0).to(device))
     messages = network.messages(
-        x, Pass.of(parents[down], order.down_bounds, order.full_pairs, len(up)).to(device), messages
+        x, MessagePass.of(parents[down], order.down_bounds, order.full_pairs, len(up)).to(device), messages
     )
-    return network.contexts(told, messages, torch.from_numpy(np.concatenate([parents[up], down])).to(device))
+    return network.contexts(label_tensor, messages, torch.from_numpy(np.concatenate([parents[up], down])).to(device))

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.molecules.network import sums
-from pellucid.molecules.vae.batches import CHARGES, ELEMENTS, Local, Pass
+from pellucid.molecules.vae.batches import CHARGES, ELEMENTS, AttachmentGraphs, MessagePass
 
 
 @final
 class TreeMessages(nn.Module):
-    """Messages along the edges of trees, by a gated unit that forgets by what it rests on.
+    """Messages along the edges of trees, by a gated unit with one reset gate per incoming message.
 
-    The message from node i, which has the features x_i and rests on the messages h_k:
+    The message from node i, which has the features x_i and receives the messages h_k:
 
         s = sum_k h_k,  r_k = sigmoid(W_r x_i + U_r h_k),  z = sigmoid(W_z x_i + U_z s)
         h = (1 - z) s + z tanh(W x_i + U sum_k r_k h_k)
@@ -28,32 +28,29 @@ class TreeMessages(nn.Module):
         self.update = nn.Linear(width, width, bias=False)
         self.fresh = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, order: Pass, before: Tensor | None = None) -> Tensor:
-        """(E + before, width) all messages of a pass, those from before it first; x (T, width) of the nodes."""
-        given = self.features(x)
-        made = [given.new_zeros(0, given.shape[1] // 3) if before is None else before]
-        resets = [self.reset(made[0])]
+    def forward(self, x: Tensor, order: MessagePass, before: Tensor | None = None) -> Tensor:
+        """(E + before, width) messages of a pass, those from before it first; x (T, width) are features of nodes."""
+        features = self.features(x)
+        messages = features.new_zeros(0, features.shape[1] // 3) if before is None else before
+        resets = self.reset(messages)
         for level in order.levels:
             part = slice(level.first, level.last)
             target, origin = order.target[part] - level.begin, order.origin[part]
-            messages, reset = torch.cat(made), torch.cat(resets)
-            made, resets = [messages], [reset]
             # index_select, whose gradient is a plain sum, rather than indexing, whose gradient is slow
             sources = order.sources[level.begin : level.end]
-            arrived, gates = messages.index_select(0, origin), reset.index_select(0, origin)
-            h = self.step(given.index_select(0, sources), arrived, gates, target)
-            made.append(h)
-            resets.append(self.reset(h))
-        return torch.cat(made)
+            arrived, gates = messages.index_select(0, origin), resets.index_select(0, origin)
+            h = self.step(features.index_select(0, sources), arrived, gates, target)
+            messages, resets = torch.cat([messages, h]), torch.cat([resets, self.reset(h)])
+        return messages
 
-    def step(self, given: Tensor, arrived: Tensor, reset: Tensor, target: Tensor) -> Tensor:
-        """Messages (n, width) from nodes with given features (n, 3 width), resting on those that have arrived there.
+    def step(self, features: Tensor, arrived: Tensor, reset: Tensor, target: Tensor) -> Tensor:
+        """Messages (n, width) from nodes with these features (n, 3 width), computed from those that have arrived.
 
-        `reset` is U_r of each that has arrived, `target` (arrived,) the place in n that it has arrived at.
+        `reset` is U_r of each message that has arrived, `target` (arrived,) the index of the node at which it has.
         """
-        w_r, w_z, w = given.chunk(3, dim=1)
-        total = sums(arrived, target, len(given))
-        kept = sums(torch.sigmoid(w_r.index_select(0, target) + reset) * arrived, target, len(given))
+        w_r, w_z, w = features.chunk(3, dim=1)
+        total = sums(arrived, target, len(features))
+        kept = sums(torch.sigmoid(w_r.index_select(0, target) + reset) * arrived, target, len(features))
         z = torch.sigmoid(w_z + self.update(total))
         return (1 - z) * total + z * torch.tanh(w + self.fresh(kept))
 
@@ -67,7 +64,7 @@ class Attachments(nn.Module):
 
         h_v <- relu(x_v + W sum_w relu(h_w + e_vw))
 
-    A way makes atom p of the parent and atom c of the child one; where a bond is shared there are two such pairs.
+    A way merges atom p of the parent with atom c of the child; where a bond is shared there are two pairs of atoms.
 
         score(way) = u . relu(sum over pairs of V [h_p, h_c] + V' z)
     """
@@ -83,24 +80,24 @@ class Attachments(nn.Module):
         self.latent = nn.Linear(latent, width, bias=False)
         self.score = nn.Linear(width, 1, bias=False)
 
-    def forward(self, local: Local, t: Tensor, z: Tensor) -> Tensor:
-        """(W,) of all ways, given t (T, width) of the clusters and the latent z (B, latent) of the molecules."""
-        first = self.element((local.kinds // 16).clamp(max=ELEMENTS - 1)) + self.charge(local.kinds % 16)
-        first = first + self.side(local.child.long()) + self.cluster(t).index_select(0, local.nodes)
-        atom, cluster = local.hanging
+    def forward(self, graphs: AttachmentGraphs, t: Tensor, z: Tensor) -> Tensor:
+        """(W,) scores of all ways, from t (T, width) of the clusters and the latent z (B, latent) of the molecules."""
+        first = self.element((graphs.kinds // 16).clamp(max=ELEMENTS - 1)) + self.charge(graphs.kinds % 16)
+        first = first + self.side(graphs.child.long()) + self.cluster(t).index_select(0, graphs.nodes)
+        atom, cluster = graphs.hanging
         first = first + sums(self.hang(t).index_select(0, cluster), atom, len(first))
         h = torch.relu(first)
-        source, target = local.bonds
-        order = self.order(local.orders)
+        source, target = graphs.bonds
+        order = self.order(graphs.orders)
         for _ in range(3):
             arriving = torch.relu(h.index_select(0, source) + order)
             h = torch.relu(first + self.message(sums(arriving, target, len(h))))
-        p, c, q, d = local.ways.T
+        p, c, q, d = graphs.ways.T
         pairs = self.pair(torch.cat([h.index_select(0, p), h.index_select(0, c)], dim=1))
         two = q >= 0
         second = self.pair(torch.cat([h[q[two]], h[d[two]]], dim=1))
         pairs = pairs.index_add(0, two.nonzero().flatten(), second)
-        scores: Tensor = self.score(torch.relu(pairs + self.latent(z).index_select(0, local.owner[local.step])))
+        scores: Tensor = self.score(torch.relu(pairs + self.latent(z).index_select(0, graphs.owner[graphs.step])))
         return scores.squeeze(1)
 
 

@@ -16,21 +16,21 @@ from pellucid.deviations import gaussian_kl
 from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.models import FittedAttribute
-from pellucid.molecules._inputs import require_share, sample_of
+from pellucid.molecules._arguments import calibration_sample, require_validation_share
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
+from pellucid.molecules.vae._arguments import EncodableMolecules, encodable_molecules, training_corpus
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitted import FittedAutoencoder
 from pellucid.molecules.vae.fitting import AutoencoderFit
 from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, encoder_scores, generator_of, posteriors
+from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
 from pellucid.molecules.vae.networks import TreeAutoencoder
-from pellucid.molecules.vae.readable import Readable
-from pellucid.molecules.vae.reading import Given, corpus_of, read
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.named_games import named_game
@@ -38,7 +38,7 @@ from pellucid.trust import LEVEL, Calibration, calibrate
 from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.tree import TreeWitnesses
 
-# Molecules whose neighborhoods are looked at together when a model is measured.
+# The number of molecules whose neighborhoods are in memory at once when a model is measured.
 _CENTERS = 1000
 # Molecules that are enough to calibrate on, though there are many outputs.
 _CALIBRATION_SIZE = 300
@@ -50,11 +50,11 @@ class Encoding(NamedTuple):
     """Gaussians of N molecules; the first half of the columns describes the tree, the second how it is assembled."""
 
     mean: np.ndarray
-    """(N, 2 L), NaN for molecules that were skipped."""
+    """(N, 2 L), NaN for rejected molecules."""
     log_variance: np.ndarray
     """(N, 2 L)."""
     rejected: tuple[Rejection, ...] = ()
-    """Molecules that were skipped, with the reason; the first has the row 1."""
+    """Rejected molecules, with the reason; rows start at 1."""
 
 
 @final
@@ -63,8 +63,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     """A variational autoencoder of molecules: to points of a latent space, and back to molecules that are valid.
 
     A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder gives
-    q(z | M), independent Gaussians for z = (z_T, z_G); the decoder tells the tree from z_T, cluster by cluster, and
-    attaches the clusters with z_G. Training maximises
+    q(z | M), independent Gaussians for z = (z_T, z_G); the decoder generates the tree from z_T, cluster by
+    cluster, and attaches the clusters with z_G. Training maximises
 
         E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over M of D_M,
         D_M = mean over members M' of KL( sg(g_M(M')) || q(M') )
@@ -77,25 +77,26 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     Parameters
     ----------
     game : {"symmetric", "asymmetric"}, optional
-        "symmetric", "asymmetric" or None.
+        The game that the encoder plays; None plays none.
     weight : float
-        Of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
+        Weight of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
     delta : int
         Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
     similar : SimilarityRule
-        Who is whose neighbor.
+        Which molecules are neighbors.
     centers : int
-        Molecules learned from, chosen at random, whose neighborhoods play.
+        The number of training molecules, chosen at random, whose neighborhoods play.
     pool : int
-        Molecules learned from, chosen at random, among which neighbors are looked for.
+        The number of training molecules, chosen at random, among which neighbors are looked for.
     share : float
-        Neighborhoods that play in a step, per molecule in its batch.
+        The number of neighborhoods that play in a step, per molecule in its batch.
     members : int
-        Of a neighborhood, chosen at random, take part in a step. Explanations and scores always use whole ones.
+        The number of members of a neighborhood, chosen at random, that take part in a step. Explanations and scores
+        always use all of them.
     width : int
-        Of all hidden layers; the paper's is 450.
+        The width of all hidden layers; the paper's is 450.
     latent : int
-        Numbers that describe the tree, and as many that describe how it is assembled.
+        The number of coordinates that describe the tree, and as many that describe how it is assembled.
     depth : int
         Rounds of message passing through the graph.
     warm : float
@@ -104,28 +105,28 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         Nats of KL that cost nothing in training; 0 trains for the bound itself. Bounds that are reported always count
         all of it.
     epochs, batch_size, learning_rate : int or float
-        Of the training: Adam with a one-cycle rate that peaks at `learning_rate`.
+        Training settings: Adam with a one-cycle rate that peaks at `learning_rate`.
     patience : int
-        Stop after so many epochs without a better ELBO on the validation data.
+        Stop after this many epochs without a better ELBO on the validation data.
     seed : int
-        Of initial weights, order of batches, noise, and all choices at random.
+        Seed of the initial weights, the order of batches, the noise, and all random choices.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The labels of clusters that it knows.
+        The labels of clusters that occur in the training molecules.
     pool_, groups_ : tuple of str or RGroups
-        Where neighbors come from.
+        The molecules among which neighbors are looked for, and the groups that analogs are made with.
     network_ : TreeAutoencoder
         Encoder and decoder.
     history_ : list of dict of str to float
         One record of losses per epoch.
     calibration_ : Calibration, optional
-        How far trees can be trusted, learned from molecules held out; see `calibrate`.
+        How far trees can be trusted, learned from held-out molecules; see `calibrate`.
     rejected_ : tuple of Rejection
-        Rows that were left out, with the reason; of many the first thousand.
-    left_out_ : dict of str to int
-        How many were left out, by reason.
+        Rejected rows, with the reason; of many the first thousand.
+    rejected_counts_ : dict of str to int
+        The number of rejected rows, by reason.
     """
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
@@ -151,7 +152,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     groups_ = FittedAttribute[RGroups]()
     network_ = FittedAttribute[TreeAutoencoder]()
     rejected_ = FittedAttribute[tuple[Rejection, ...]]()
-    left_out_ = FittedAttribute[dict[str, int]]()
+    rejected_counts_ = FittedAttribute[dict[str, int]]()
     calibration_ = FittedAttribute[Calibration | None]()
 
     def __post_init__(self) -> None:
@@ -183,10 +184,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         validation : float
             The share of the molecules to hold out, at random, for early stopping; 0 trains all epochs on everything.
         on_error : {"raise", "skip"}
-            "skip" leaves out molecules that cannot be used, counts them in `left_out_` and lists the first thousand in
-            `rejected_`; "raise" refuses them.
+            "skip" rejects molecules that cannot be used, counts them in `rejected_counts_` and lists the first
+            thousand in `rejected_`; "raise" refuses them.
         folder : str or Path, optional
-            Where checkpoints go, about one a minute; None keeps none.
+            The folder of the checkpoints, about one a minute; None writes none.
         resume : bool
             Go on from the checkpoint in `folder`, if there is one. An interrupted and resumed run gives the same model
             as an uninterrupted one.
@@ -195,11 +196,11 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
         """
-        require_share(validation)
-        corpus = corpus_of(source, on_error, progress=progress)
+        require_validation_share(validation)
+        corpus = training_corpus(source, on_error, progress=progress)
         fit = AutoencoderFit(self, corpus, validation=validation, progress=progress)
-        readable = np.intersect1d(fit.held_out, corpus.known(fit.vocabulary)[0])
-        held_out = [corpus.smiles(int(i)) for i in readable] or None
+        encodable = np.intersect1d(fit.held_out, corpus.encodable(fit.vocabulary)[0])
+        held_out = [corpus.smiles(int(i)) for i in encodable] or None
         return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
 
     def new_network(self, *, vocabulary: Vocabulary, **_: Any) -> TreeAutoencoder:
@@ -226,17 +227,17 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         smiles : str, iterable of str or Corpus
             The molecules.
         on_error : {"raise", "skip"}
-            "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" gives them NaN,
-            and lists them in `rejected`.
+            "raise" refuses molecules that have no junction tree, or one with unknown labels; "skip" encodes them
+            as NaN, and lists them in `rejected`.
         """
-        given = self._read(smiles, on_error)
-        result = np.full((given.total, 4 * self.latent), np.nan, dtype=np.float32)
-        result[given.rows] = posteriors(self.network_, self.vocabulary_, given.corpus, given.known).numpy()
+        molecules = self._read(smiles, on_error)
+        result = np.full((molecules.total, 4 * self.latent), np.nan, dtype=np.float32)
+        result[molecules.rows] = self._posteriors(molecules.corpus, molecules.index).numpy()
         mean, log_variance = np.split(result, 2, axis=1)
-        return Encoding(mean, log_variance, given.rejected)
+        return Encoding(mean, log_variance, molecules.rejected)
 
     def decode(self, z: Any, *, seed: int | None = None) -> list[str]:
-        """The molecules at points z (N, 2 L): at every step what is most likely, or a draw with a seed."""
+        """The molecules at points z (N, 2 L): every step takes what is most likely, or with a seed draws at random."""
         network, vocabulary = self.network_, self.vocabulary_
         points = _checks.tensor(z.detach() if isinstance(z, Tensor) else z, "z").float()
         if points.ndim != 2 or points.shape[1] != 2 * self.latent or not points.isfinite().all():
@@ -245,8 +246,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
                 got=f"{tuple(points.shape)}{'' if points.isfinite().all() else ' with NaN or infinity'}",
                 cure="a single one is `z[None]`",
             )
-        source = None if seed is None else generator_of(seed)
-        return [text for part in points.split(PIECE) for text in decode(network, vocabulary, part, source)]
+        generator = None if seed is None else generator_of(seed)
+        return [text for part in points.split(PIECE) for text in decode(network, vocabulary, part, generator)]
 
     def reconstruct(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
         """The molecules that come back from the means of the encodings."""
@@ -258,62 +259,62 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         Parameters
         ----------
         count : int
-            How many.
+            The number of molecules.
         seed : int
-            Seed of the draws.
+            Seed of the points, and of the decoder's random choices.
         greedy : bool
-            Take what is most likely at every step, rather than a draw.
+            Let the decoder take what is most likely at every step, rather than draw at random.
         """
         network, vocabulary = self.network_, self.vocabulary_
         # One source of random numbers for points and decisions, which must not depend on each other.
-        source, count = generator_of(seed), _checks.whole(count, 1, "count")
+        generator, count = generator_of(seed), _checks.whole(count, 1, "count")
         molecules: list[str] = []
         while len(molecules) < count:
-            z = torch.randn(min(PIECE, count - len(molecules)), 2 * self.latent, generator=source)
-            molecules += decode(network, vocabulary, z, None if greedy else source)
+            z = torch.randn(min(PIECE, count - len(molecules)), 2 * self.latent, generator=generator)
+            molecules += decode(network, vocabulary, z, None if greedy else generator)
         return molecules
 
     def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
-        """Molecules on the straight line between two encodings, both ends included; the first of equals that follow
-        each other.
-        """
+        """Molecules on the straight line between two encodings, both ends included, without repetitions in a row."""
         mean = self.encode([first, last]).mean
-        along = np.linspace(0, 1, _checks.whole(steps, 2, "steps"))[:, None]
-        path = self.decode((1 - along) * mean[0] + along * mean[1])
+        shares = np.linspace(0, 1, _checks.whole(steps, 2, "steps"))[:, None]
+        path = self.decode((1 - shares) * mean[0] + shares * mean[1])
         return [text for k, text in enumerate(path) if not k or text != path[k - 1]]
 
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
-        """The evidence lower bound of molecules, the expectation estimated by so many draws of each."""
-        given, draws = self._read(smiles, "raise"), _checks.whole(draws, 1, "draws")
-        network, vocabulary = self.network_, self.vocabulary_
-        joined = posteriors(network, vocabulary, given.corpus, given.known)
-        return bound(network, vocabulary, given.corpus, given.known, joined, draws=draws, seed=seed)
+        """The evidence lower bound of molecules, its expectation estimated by `draws` samples of each posterior."""
+        molecules, draws = self._read(smiles, "raise"), _checks.whole(draws, 1, "draws")
+        corpus, index = molecules.corpus, molecules.index
+        joined = self._posteriors(corpus, index)
+        return bound(self.network_, self.vocabulary_, corpus, index, joined, draws=draws, seed=seed)
 
-    def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> Given:
-        return read(smiles, self.vocabulary_, on_error)
+    def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> EncodableMolecules:
+        return encodable_molecules(smiles, self.vocabulary_, on_error)
+
+    def _posteriors(self, corpus: Corpus, index: np.ndarray) -> Tensor:
+        return posteriors(self.network_, self.vocabulary_, corpus, index)
 
     # -- witnesses -----------------------------------------------------------------------------------------------
 
-    def surroundings(self, smiles: str | Iterable[str], *, progress: bool = False) -> MoleculeNeighborhoods:
+    def neighborhoods(self, smiles: str | Iterable[str], *, progress: bool = False) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: similar ones among those of the pool, and analogs."""
-        given = self._read(smiles, "raise")
-        # Without stereochemistry, which the encoder does not see.
-        texts = list(dict.fromkeys(given.corpus.smiles(int(i)) for i in given.known))
-        return self._neighborhoods(texts, self.pool_, self.groups_, progress=progress)
+        return self._find_neighborhoods(
+            self._read(smiles, "raise").smiles(), self.pool_, self.groups_, progress=progress
+        )
 
-    def witnesses(self, readable: Readable, *, delta: int | None = None) -> TreeWitnesses:
+    def witnesses(self, neighborhoods: EncodableNeighborhoods, *, delta: int | None = None) -> TreeWitnesses:
         """The trees that follow the encoder in these neighborhoods."""
-        f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
-        witnesses = self.family(delta).best_response(readable.fingerprints.dense(), f, readable.hoods)
+        f = self._posteriors(neighborhoods.corpus, neighborhoods.index)
+        witnesses = self.family(delta).best_response(neighborhoods.fingerprints.dense(), f, neighborhoods.hoods)
         return witnesses.named(bit_names(self.morgan.size), self.names)
 
-    def readable(self, around: MoleculeNeighborhoods, *, progress: bool = False) -> Readable:
-        """Neighborhoods with the members that the encoder can read."""
-        return Readable.of(around, self.vocabulary_, self.morgan, progress=progress)
+    def encodable(self, neighborhoods: MoleculeNeighborhoods, *, progress: bool = False) -> EncodableNeighborhoods:
+        """Neighborhoods without the members that the encoder cannot read."""
+        return EncodableNeighborhoods.of(neighborhoods, self.vocabulary_, self.morgan, progress=progress)
 
     @property
     def names(self) -> list[str]:
-        """What the outputs of witnesses are called."""
+        """Names of the outputs of witnesses."""
         parts = [f"{part} {i + 1}" for part in ("tree", "graph") for i in range(self.latent)]
         return [f"{kind} of {part}" for kind in ("mean", "log-variance") for part in parts]
 
@@ -325,31 +326,29 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         smiles : str
             The molecule.
         delta : int, optional
-            Another size of tree than the one that was trained for; there is no bound for it.
+            Another size of tree than the one trained for; it has no bound.
         level : float
             The confidence of the bound.
         """
         if not isinstance(smiles, str):
             raise InputError("One molecule is explained at a time", got=f"{type(smiles).__name__}", cure="use a loop")
-        self._read(smiles, "raise")
-        around = self.surroundings(smiles)
-        readable = self.readable(around)
-        witnesses = self.witnesses(readable, delta=delta)
+        neighborhoods = self.neighborhoods(smiles)
+        encodable = self.encodable(neighborhoods)
+        witnesses = self.witnesses(encodable, delta=delta)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
-        here = readable.surroundings(around)
-        explanation = explain(witnesses, here, _IDENTITY, self.morgan, calibration, level=level)
+        members = encodable.restrict(neighborhoods)
+        explanation = explain(witnesses, members, _IDENTITY, self.morgan, calibration, level=level)
         return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
     def calibrated(self, data: Iterable[str], *, progress: bool = False) -> FittedAutoencoder:
         """The record, with a calibration on these molecules.
 
-        Those that cannot be read are left out, and of many a few hundred are chosen.
+        Molecules that the encoder cannot read are ignored, and of many a few hundred are chosen at random.
         """
-        given = self._read(sample_of(data, self.seed, _CALIBRATION_SIZE), "skip")
-        around = self.surroundings([given.corpus.smiles(int(i)) for i in given.known], progress=progress)
-        readable = self.readable(around, progress=progress)
-        f = posteriors(self.network_, self.vocabulary_, readable.corpus, readable.index)
-        calibration = calibrate(f, readable.fingerprints.dense(), readable.hoods, self.family())
+        molecules = self._read(calibration_sample(data, self.seed, _CALIBRATION_SIZE), "skip")
+        neighborhoods = self.encodable(self.neighborhoods(molecules.smiles(), progress=progress), progress=progress)
+        f = self._posteriors(neighborhoods.corpus, neighborhoods.index)
+        calibration = calibrate(f, neighborhoods.fingerprints.dense(), neighborhoods.hoods, self.family())
         return replace(self.fitted_, calibration=calibration)
 
     def evaluate(
@@ -360,23 +359,23 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         Parameters
         ----------
         smiles : iterable of str or Corpus
-            The molecules.
+            The molecules; those that the encoder cannot read are counted in the scores.
         draws : int
-            Of each posterior.
+            The number of samples of each posterior.
         seed : int
-            Seed of the draws.
+            Seed of the samples.
         progress : bool
-            Whether to show a progress bar.
+            Show progress bars.
         """
-        given = self._read(smiles, "skip")
-        texts = [given.corpus.smiles(int(i)) for i in given.known]
+        molecules = self._read(smiles, "skip")
+        texts = molecules.smiles()
         different = list(dict.fromkeys(texts))
         parts = []
         for begin in range(0, len(different), _CENTERS):
-            around = self.surroundings(different[begin : begin + _CENTERS], progress=progress)
-            readable = self.readable(around, progress=progress)
-            parts.append(encoder_scores(self.network_, readable, self.witnesses(readable), draws=draws, seed=seed))
+            centers = different[begin : begin + _CENTERS]
+            part = self.encodable(self.neighborhoods(centers, progress=progress), progress=progress)
+            parts.append(encoder_scores(self.network_, part, self.witnesses(part), draws=draws, seed=seed))
         index = {text: i for i, text in enumerate(different)}
         return EncoderScores.joined(parts).select(
-            np.array([index[text] for text in texts]), rows=given.rows, left_out=given.left_out
+            np.array([index[text] for text in texts]), rows=molecules.rows, rejected_count=molecules.rejected_count
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from pellucid.molecules.network import GraphNetwork, sums
-from pellucid.molecules.vae.batches import ATOM_FEATURES, BOND_FEATURES, Encoded, Taught
+from pellucid.molecules.vae.batches import ATOM_FEATURES, BOND_FEATURES, DecoderBatch, EncoderBatch
 from pellucid.molecules.vae.layers import Attachments, TreeMessages, log_shares
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
@@ -36,7 +36,7 @@ class Posterior(NamedTuple):
 
     @classmethod
     def split(cls, joined: Tensor) -> Posterior:
-        """What `joined` gave."""
+        """The posterior that `joined` was called on."""
         return cls(*joined.chunk(2, dim=1))
 
 
@@ -54,6 +54,7 @@ class Reconstruction(NamedTuple):
     """(B,) the way in which every cluster is attached, among those that are different."""
 
     def total(self) -> Tensor:
+        """(B,) log p(M | z)."""
         return self.topology + self.labels + self.assembly
 
 
@@ -64,11 +65,11 @@ class TreeAutoencoder(nn.Module):
     Parameters
     ----------
     vocabulary : Vocabulary
-        The labels that it knows.
+        The labels of clusters.
     width : int
-        Of all hidden layers.
+        The width of all hidden layers.
     latent : int
-        Numbers L that describe the tree, and as many that describe how it is assembled.
+        The number L of coordinates that describe the tree, and as many that describe how it is assembled.
     depth : int
         Rounds of message passing through the graph.
     """
@@ -84,80 +85,89 @@ class TreeAutoencoder(nn.Module):
         self.messages = TreeMessages(width)
         self.summary = nn.Linear(2 * width, width)
         self.tree = nn.Linear(width, 2 * latent)
-        # The decoder's own.
-        self.told = nn.Embedding(count, width)
-        self.telling = TreeMessages(width)
+        # Those of the decoder.
+        self.decoder_clusters = nn.Embedding(count, width)
+        self.decoder_messages = TreeMessages(width)
         self.topology = nn.Sequential(nn.Linear(2 * width + latent, width), nn.ReLU(), nn.Linear(width, 1))
         self.label = nn.Sequential(nn.Linear(width + latent, width), nn.ReLU(), nn.Linear(width, count))
         self.attachments = Attachments(width, latent)
         self.register_buffer("fits", torch.from_numpy(vocabulary.fits), persistent=False)
 
-    def encode(self, batch: Encoded) -> Posterior:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
+        """Read weights of version 0.1 too, which called two parts of the decoder otherwise."""
+        for old, new in (("told.", "decoder_clusters."), ("telling.", "decoder_messages.")):
+            for key in [key for key in state_dict if key.startswith(prefix + old)]:
+                state_dict[prefix + new + key.removeprefix(prefix + old)] = state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+    def encode(self, batch: EncoderBatch) -> Posterior:
         """q(z | M)."""
         return self._posterior(batch, self._up(batch))
 
-    def forward(self, batch: Taught, noise: Tensor) -> tuple[Posterior, Reconstruction]:
+    def forward(self, batch: DecoderBatch, noise: Tensor) -> tuple[Posterior, Reconstruction]:
         """q(z | M) and log p(M | z) at one z drawn from it, given standard normal noise (B, 2 L)."""
-        up = self._up(batch.encoded)
-        posterior = self._posterior(batch.encoded, up)
+        up = self._up(batch.encoder)
+        posterior = self._posterior(batch.encoder, up)
         return posterior, self._decode(batch, posterior.sample(noise), up)
 
-    def reconstruction(self, batch: Taught, z: Tensor) -> Reconstruction:
-        """Log p(M | z) at given points z (B, 2 L)."""
-        return self._decode(batch, z, self._up(batch.encoded))
+    def reconstruction(self, batch: DecoderBatch, z: Tensor) -> Reconstruction:
+        """Log p(M | z) at points z (B, 2 L)."""
+        return self._decode(batch, z, self._up(batch.encoder))
 
     def contexts(self, labels: Tensor, arrived: Tensor, node: Tensor) -> Tensor:
-        """(T, width) what a cluster is in its tree, from the messages that arrive at `node`."""
+        """(T, width) vectors of the clusters in their trees, from the messages that arrive at `node`."""
         x = self.clusters(labels)
         contexts: Tensor = torch.relu(self.summary(torch.cat([x, sums(arrived, node, len(x))], dim=1)))
         return contexts
 
-    def _up(self, batch: Encoded) -> Tensor:
+    def _up(self, batch: EncoderBatch) -> Tensor:
         up: Tensor = self.messages(self.clusters(batch.labels), batch.up)
         return up
 
-    def _posterior(self, batch: Encoded, up: Tensor) -> Posterior:
+    def _posterior(self, batch: EncoderBatch, up: Tensor) -> Posterior:
         roots = self.contexts(batch.labels[batch.roots], up[batch.top], batch.top_owner)
         tree, graph = self.tree(roots).chunk(2, dim=1), self.graph(batch.graphs).chunk(2, dim=1)
         # No posterior needs to be wider than the prior; a bound keeps the first steps calm.
         return Posterior(torch.cat([tree[0], graph[0]], dim=1), -softplus(torch.cat([tree[1], graph[1]], dim=1)))
 
-    def _decode(self, batch: Taught, z: Tensor, up: Tensor) -> Reconstruction:
+    def _decode(self, batch: DecoderBatch, z: Tensor, up: Tensor) -> Reconstruction:
         z_tree, z_graph = z.chunk(2, dim=1)
-        topology, labels = self._tell(batch, z_tree)
-        return Reconstruction(topology, labels, self._assemble(batch, z_graph, up))
+        topology, labels = self._tree_terms(batch, z_tree)
+        return Reconstruction(topology, labels, self._assembly_term(batch, z_graph, up))
 
-    def _tell(self, batch: Taught, z: Tensor) -> tuple[Tensor, Tensor]:
+    def _tree_terms(self, batch: DecoderBatch, z: Tensor) -> tuple[Tensor, Tensor]:
         """Log p(T | z), of topology and labels."""
-        trees = batch.encoded
-        x = self.told(trees.labels)
-        up = self.telling(x, trees.up)
-        messages = self.telling(x, batch.down, up)
-        visit, message = batch.seen
+        trees = batch.encoder
+        x = self.decoder_clusters(trees.labels)
+        up = self.decoder_messages(x, trees.up)
+        messages = self.decoder_messages(x, batch.causal, up)
+        visit, message = batch.arrivals
         arrived = sums(messages.index_select(0, message), visit, len(batch.visits))
         owner = trees.owner[batch.visits]
         logits = self.topology(
             torch.cat([x.index_select(0, batch.visits), arrived, z.index_select(0, owner)], dim=1)
         ).squeeze(1)
         costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
-        # Labels: the roots know nothing but z, the others the message that leads to them.
+        # Labels: those of the roots depend on z alone, the others also on the message that leads to them.
         down = messages[len(up) :]
-        whose = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.reached]])
-        told = torch.cat([trees.labels[trees.roots], trees.labels[batch.reached]])
-        hidden = torch.cat([torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z.index_select(0, whose)], dim=1)
+        label_owner = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.children]])
+        labels = torch.cat([trees.labels[trees.roots], trees.labels[batch.children]])
+        hidden = torch.cat(
+            [torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z.index_select(0, label_owner)], dim=1
+        )
         chances = self.label(hidden)
-        allowed = self.fits[trees.labels[batch.parents[batch.reached]]]
+        allowed = self.fits[trees.labels[batch.parents[batch.children]]]
         allowed = torch.cat([allowed.new_ones(len(trees), allowed.shape[1]), allowed])
         chances = chances.masked_fill(~allowed, -torch.inf).log_softmax(1)
-        found = chances.gather(1, told[:, None]).squeeze(1)
-        return -sums(costs, owner, len(trees)), sums(found, whose, len(trees))
+        log_chances = chances.gather(1, labels[:, None]).squeeze(1)
+        return -sums(costs, owner, len(trees)), sums(log_chances, label_owner, len(trees))
 
-    def _assemble(self, batch: Taught, z: Tensor, up: Tensor) -> Tensor:
+    def _assembly_term(self, batch: DecoderBatch, z: Tensor, up: Tensor) -> Tensor:
         """Log p(G | T, z)."""
-        trees, local = batch.encoded, batch.local
+        trees, graphs = batch.encoder, batch.attachments
         messages = self.messages(self.clusters(trees.labels), batch.full, up)
         # Up messages arrive at the parents of the nodes that they come from, down messages at those they lead to.
-        node = torch.cat([batch.parents[trees.up.sources], batch.reached])
+        node = torch.cat([batch.parents[trees.up.sources], batch.children])
         t = self.contexts(trees.labels, messages, node)
-        chances = log_shares(self.attachments(local, t, z), local.step, len(local.owner))
-        return sums(chances[batch.truth], local.owner, len(trees))
+        chances = log_shares(self.attachments(graphs, t, z), graphs.step, len(graphs.owner))
+        return sums(chances[batch.truth], graphs.owner, len(trees))

@@ -34,12 +34,12 @@ class Elbo:
 
     @classmethod
     def joined(cls, parts: Sequence[Elbo]) -> Elbo:
-        """Of all molecules of several."""
+        """Join the parts of one evaluation."""
         names = ("topology", "labels", "assembly", "kl")
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     def select(self, index: np.ndarray) -> Elbo:
-        """Of some of the molecules."""
+        """The bounds of the molecules at these indices."""
         return Elbo(**{name: getattr(self, name)[index] for name in ("topology", "labels", "assembly", "kl")})
 
     def __len__(self) -> int:
@@ -73,54 +73,54 @@ class Elbo:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EncoderScores:
-    """An autoencoder beside the trees that witness its encoder; N molecules that could be read."""
+    """An autoencoder beside the trees that witness its encoder; N molecules that the encoder can read."""
 
     neural: Elbo
     """With the posterior of the network,"""
     tree: Elbo
     """and with that which each molecule's own tree gives it."""
     deviations: np.ndarray
-    """(N,) of each neighborhood the mean over its members of KL(tree || network)."""
+    """(N,) mean over the members of each neighborhood of KL(tree || network)."""
     sizes: np.ndarray
-    """(N,) members of each."""
+    """(N,) the number of members of each neighborhood."""
     leaves: np.ndarray
-    """(N,) leaves of each tree."""
+    """(N,) the number of leaves of each tree."""
     rows: np.ndarray
-    """(N,) the places of the molecules among those that were given, the first being 0."""
-    left_out: int
-    """How many of those that were given could not be read."""
+    """(N,) positions of the molecules in the argument of `evaluate`, starting at 0."""
+    rejected_count: int
+    """The number of molecules in the argument that the encoder cannot read."""
 
     @classmethod
     def joined(cls, parts: Sequence[EncoderScores]) -> EncoderScores:
-        """Of all molecules of several."""
+        """Join the parts of one evaluation."""
         arrays: dict[str, Any] = {n: np.concatenate([getattr(part, n) for part in parts]) for n in _ARRAYS}
         neural, tree = (Elbo.joined([getattr(part, name) for part in parts]) for name in ("neural", "tree"))
-        return cls(neural=neural, tree=tree, **arrays, left_out=sum(part.left_out for part in parts))
+        return cls(neural=neural, tree=tree, **arrays, rejected_count=sum(part.rejected_count for part in parts))
 
-    def select(self, index: np.ndarray, *, rows: np.ndarray, left_out: int) -> EncoderScores:
-        """Of some of the molecules, which had these places among all that were given."""
+    def select(self, index: np.ndarray, *, rows: np.ndarray, rejected_count: int) -> EncoderScores:
+        """The scores of the molecules at these indices, with their positions in the argument of `evaluate`."""
         arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in _ARRAYS if name != "rows"}
         neural, tree = self.neural.select(index), self.tree.select(index)
-        return EncoderScores(neural=neural, tree=tree, **arrays, rows=rows, left_out=left_out)
+        return EncoderScores(neural=neural, tree=tree, **arrays, rows=rows, rejected_count=rejected_count)
 
     @property
     def deviation(self) -> float:
         """The mean over neighborhoods with more than 2 members; in smaller ones a tree is always exact."""
-        some = self.deviations[self.sizes > 2]
-        return float(some.mean()) if len(some) else float("nan")
+        large = self.deviations[self.sizes > 2]
+        return float(large.mean()) if len(large) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """Means, ready for JSON."""
-        some = self.sizes[self.sizes > 2]
+        large = self.sizes[self.sizes > 2]
         return {
             "neural": self.neural.to_dict(),
             "tree": self.tree.to_dict(),
             "deviation": self.deviation,
             "molecules": len(self.neural),
-            "left_out": self.left_out,
+            "rejected_count": self.rejected_count,
             "neighborhoods": {
                 "share_above_2": float((self.sizes > 2).mean()),
-                "median_above_2": float(np.median(some)) if len(some) else None,
+                "median_above_2": float(np.median(large)) if len(large) else None,
                 "largest": int(self.sizes.max()),
                 "leaves": float(self.leaves.mean()),
             },
@@ -131,14 +131,14 @@ class EncoderScores:
 
     def __str__(self) -> str:
         lines = [f"network: {self.neural}", f"trees:   {self.tree}"]
-        some = self.sizes[self.sizes > 2]
-        if len(some):
+        large = self.sizes[self.sizes > 2]
+        if len(large):
             lines.append(
-                f"deviation KL(tree || network) {self.deviation:.3f} over {counted(len(some), 'neighborhood')} with "
-                f"more than 2 members, {np.median(some):g} in the median"
+                f"deviation KL(tree || network) {self.deviation:.3f} over {counted(len(large), 'neighborhood')} with "
+                f"more than 2 members, {np.median(large):g} in the median"
             )
         else:
             lines.append("no neighborhood has more than 2 members: lower the threshold of similarity, or make analogs")
-        if self.left_out:
-            lines.append(f"{counted(self.left_out, 'molecule')} could not be read")
+        if self.rejected_count:
+            lines.append(f"{counted(self.rejected_count, 'molecule')} could not be read")
         return "\n".join(lines)

@@ -18,14 +18,14 @@ from pellucid.numbers import counted
 
 # Charges are kept as bytes.
 _NEUTRAL = 8
-LARGEST = 120
-"""Heavy atoms that a molecule may have, if nothing else is said."""
-LIMIT = 255
-"""More than these cannot be: atoms are numbered by bytes."""
+MAX_ATOMS = 120
+"""The most heavy atoms that a molecule may have by default."""
+ATOM_LIMIT = 255
+"""The most that `largest` may allow: atoms are numbered by bytes."""
 
 
-class Unusable(ValueError):  # noqa: N818
-    """Says why a molecule has no junction tree that it could be rebuilt from."""
+class UnusableMolecule(ValueError):  # noqa: N818
+    """Why a molecule has no junction tree that it could be rebuilt from."""
 
 
 class Template(NamedTuple):
@@ -81,7 +81,7 @@ class JunctionTree:
         return "\n".join(lines)
 
 
-def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
+def decompose(smiles: str, *, largest: int = MAX_ATOMS) -> JunctionTree:
     """The junction tree of a molecule.
 
     Clusters are rings (merged where they are bridged), bonds outside of rings, and single atoms where two or more
@@ -92,39 +92,39 @@ def decompose(smiles: str, *, largest: int = LARGEST) -> JunctionTree:
     Parameters
     ----------
     smiles : str
-        Of one molecule.
+        SMILES of one molecule.
     largest : int
-        Heavy atoms that it may have.
+        The most heavy atoms that it may have.
     """
-    _checks.whole(largest, 1, "largest", LIMIT)
+    _checks.whole(largest, 1, "largest", ATOM_LIMIT)
     try:
         return tree_of(smiles, largest)
-    except Unusable as reason:
+    except UnusableMolecule as reason:
         raise InputError(
             "A molecule must be one that can be rebuilt from its junction tree", got=f"{smiles!r}: {reason}"
         ) from None
 
 
-def tree_of(smiles: str, largest: int = LARGEST) -> JunctionTree:
-    """`decompose` for many: what cannot be used raises `Unusable` with the reason alone."""
-    text, molecule = _plain(smiles, largest)
+def tree_of(smiles: str, largest: int = MAX_ATOMS) -> JunctionTree:
+    """`decompose` without checks of its arguments; molecules that cannot be used raise `UnusableMolecule`."""
+    text, molecule = _canonical(smiles, largest)
     # Lists, as going through RDKit's own sequences is slow.
-    own_atoms, own_bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
-    aromatic = [bond.GetIsAromatic() for bond in own_bonds]
+    rd_atoms, rd_bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
+    aromatic = [bond.GetIsAromatic() for bond in rd_bonds]
     fields = [(a.GetAtomicNum(), a.GetFormalCharge() + _NEUTRAL, a.GetTotalNumHs(), a.GetIsAromatic())
-              for a in own_atoms]  # fmt: skip
+              for a in rd_atoms]  # fmt: skip
     # Without clearing the flags, RDKit fails on some molecules when their parts are written.
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     rings = [set(ring) for ring in molecule.GetRingInfo().AtomRings()]
     kinds = [16 * element + charge for element, charge, _, _ in fields]
-    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondType())) for b in own_bonds]
-    ringed = [b.IsInRing() for b in own_bonds] if rings else [False] * len(bonds)
-    _require_usual([hydrogens for _, _, hydrogens, _ in fields], kinds, bonds)
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondType())) for b in rd_bonds]
+    ringed = [b.IsInRing() for b in rd_bonds] if rings else [False] * len(bonds)
+    _require_usual_valences([hydrogens for _, _, hydrogens, _ in fields], kinds, bonds)
     sets, edges = _clusters(len(kinds), bonds, ringed, rings)
     order, parents = _preorder(edges, next(i for i, members in enumerate(sets) if 0 in members))
     labels, clusters = [], []
-    for place in order:
-        label, members = _labeled(sorted(sets[place]), kinds, bonds)
+    for index in order:
+        label, members = _label_cluster(sorted(sets[index]), kinds, bonds)
         labels.append(label)
         clusters.append(members)
     codes = [(i, j, o + 4 * a + 8 * r) for (i, j, o), a, r in zip(bonds, aromatic, ringed, strict=True)]
@@ -185,55 +185,59 @@ def capacity(kind: int) -> int:
     return max(valences(kind), default=0)
 
 
-def _plain(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
+def _canonical(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
     """Canonical SMILES without stereochemistry, and the molecule with its atoms in this order.
 
     Numbers of atoms and the Kekulé form then depend on the molecule alone.
     """
     if not isinstance(smiles, str):
-        raise Unusable("not a text")
+        raise UnusableMolecule("not a text")
     text = smiles.strip()
     if not text.isascii():  # RDKit may read the part before it
-        raise Unusable("a letter that no SMILES has")
+        raise UnusableMolecule("a letter that no SMILES has")
     with rdBase.BlockLogs():
         molecule, reason = parse(text)
     if molecule is None:
-        raise Unusable(reason)
+        raise UnusableMolecule(reason)
     if "." in text and len(Chem.GetMolFrags(molecule)) > 1:
-        raise Unusable("several parts that are not bonded to each other")
+        raise UnusableMolecule("several parts that are not bonded to each other")
     if molecule.GetNumAtoms() > largest:
-        raise Unusable(f"{molecule.GetNumAtoms()} heavy atoms, of which {largest} are allowed")
+        raise UnusableMolecule(f"{molecule.GetNumAtoms()} heavy atoms, of which {largest} are allowed")
     for atom in molecule.GetAtoms() if "[" in text or "*" in text else ():
         if atom.GetAtomicNum() < 2:
-            raise Unusable("a hydrogen written as an atom" if atom.GetAtomicNum() else "an atom that may be any")
+            raise UnusableMolecule(
+                "a hydrogen written as an atom" if atom.GetAtomicNum() else "an atom that may be any"
+            )
         if atom.GetIsotope() or atom.GetNumRadicalElectrons():
-            raise Unusable("an isotope" if atom.GetIsotope() else "a radical")
+            raise UnusableMolecule("an isotope" if atom.GetIsotope() else "a radical")
         if abs(atom.GetFormalCharge()) >= _NEUTRAL:
-            raise Unusable(f"a charge of {atom.GetFormalCharge()}")
+            raise UnusableMolecule(f"a charge of {atom.GetFormalCharge()}")
     plain = str(Chem.MolToSmiles(molecule, isomericSmiles=False))
     return plain, molecule if plain == text else Chem.MolFromSmiles(plain)
 
 
-def _require_usual(hydrogens: Sequence[int], kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]) -> None:
+def _require_usual_valences(
+    hydrogens: Sequence[int], kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]
+) -> None:
     """Hydrogens are not part of clusters: they must follow from the bonds, and bonds must be of known orders."""
     used = [0] * len(kinds)
     for i, j, order in bonds:
         if order not in (1, 2, 3):
-            raise Unusable("a bond that is not single, double, triple or aromatic")
+            raise UnusableMolecule("a bond that is not single, double, triple or aromatic")
         used[i] += order
         used[j] += order
-    for kind, total, own in zip(kinds, used, hydrogens, strict=True):
-        if _expected(kind, total) != own:
+    for kind, total, count in zip(kinds, used, hydrogens, strict=True):
+        if _expected_hydrogens(kind, total) != count:
             symbol = Chem.GetPeriodicTable().GetElementSymbol(kind // 16)
             if not valences(kind):
-                raise Unusable(f"{symbol}, of which it is not known how many bonds it has")
-            count = counted(total, "bond")
-            raise Unusable(f"{symbol} with {count} and {counted(own, 'hydrogen')}, an unusual valence")
+                raise UnusableMolecule(f"{symbol}, whose number of bonds is not known")
+            bond_text, hydrogen_text = counted(total, "bond"), counted(count, "hydrogen")
+            raise UnusableMolecule(f"{symbol} with {bond_text} and {hydrogen_text}, an unusual valence")
 
 
 @lru_cache(maxsize=4096)
-def _expected(kind: int, total: int) -> int:
-    """The hydrogens of an atom that has so many bonds; -1 if it cannot have so many."""
+def _expected_hydrogens(kind: int, total: int) -> int:
+    """The hydrogens of an atom with `total` bonds, counted with their orders; -1 if it cannot have that many."""
     return next((v - total for v in valences(kind) if v >= total), -1)
 
 
@@ -247,26 +251,26 @@ def _clusters(
     joined = {frozenset(bond[:2]) for bond in bonds}
     outside = [set(bond[:2]) for bond, ring in zip(bonds, ringed, strict=True) if not ring]
     while True:
-        rings = _merged(rings, joined)
+        rings = _merge_bridged(rings, joined)
         sets = outside + rings if n > 1 else [{0}]
         owners: list[list[int]] = [[] for _ in range(n)]
-        for place, members in enumerate(sets):
+        for cluster, members in enumerate(sets):
             for atom in members:
-                owners[atom].append(place)
+                owners[atom].append(cluster)
         weights: dict[tuple[int, int], int] = {}
-        for atom, places in enumerate(owners):
-            if len(places) > 2 and sum(place < len(outside) for place in places) > 1:
-                for place in places:
-                    weights[place, len(sets)] = 1
+        for atom, clusters in enumerate(owners):
+            if len(clusters) > 2 and sum(cluster < len(outside) for cluster in clusters) > 1:
+                for cluster in clusters:
+                    weights[cluster, len(sets)] = 1
                 sets.append({atom})
-                places.append(len(sets) - 1)
+                clusters.append(len(sets) - 1)
             else:
-                for pair in combinations(places, 2):
+                for pair in combinations(clusters, 2):
                     if pair not in weights:
                         weights[pair] = len(sets[pair[0]] & sets[pair[1]])
-        edges = _spanning(len(sets), weights)
+        edges = _spanning_tree(len(sets), weights)
         # A spanning tree shares at most this many atoms, and exactly as many where each atom's clusters hang together.
-        if sum(weights[edge] for edge in edges) == sum(len(places) - 1 for places in owners):
+        if sum(weights[edge] for edge in edges) == sum(len(clusters) - 1 for clusters in owners):
             return sets, edges
         shared = [0] * n
         for i, j in edges:
@@ -276,25 +280,25 @@ def _clusters(
         rings = [ring for ring in rings if torn not in ring] + [set().union(*(r for r in rings if torn in r))]
 
 
-def _merged(rings: list[set[int]], joined: set[frozenset[int]]) -> list[set[int]]:
+def _merge_bridged(rings: list[set[int]], joined: set[frozenset[int]]) -> list[set[int]]:
     """Rings with those merged that share more than a bond."""
     merged: list[set[int]] = []
     for ring in rings:
         ring = set(ring)
         while True:
-            found = next((k for k, other in enumerate(merged) if _bridged(ring & other, joined)), None)
-            if found is None:
+            bridged = next((k for k, other in enumerate(merged) if _is_bridged(ring & other, joined)), None)
+            if bridged is None:
                 break
-            ring |= merged.pop(found)
+            ring |= merged.pop(bridged)
         merged.append(ring)
     return merged
 
 
-def _bridged(shared: set[int], joined: set[frozenset[int]]) -> bool:
+def _is_bridged(shared: set[int], joined: set[frozenset[int]]) -> bool:
     return len(shared) > 2 or (len(shared) == 2 and frozenset(shared) not in joined)
 
 
-def _spanning(n: int, weights: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
+def _spanning_tree(n: int, weights: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
     """The edges of the heaviest spanning tree; among equals the first."""
     group = list(range(n))
     chosen = []
@@ -307,7 +311,7 @@ def _spanning(n: int, weights: dict[tuple[int, int], int]) -> list[tuple[int, in
 
 
 def _preorder(edges: Sequence[tuple[int, int]], root: int) -> tuple[list[int], tuple[int, ...]]:
-    """The clusters from the root on, each before all that hangs below it, and the place of each one's parent."""
+    """The clusters from the root on, each before all that hangs below it, and the position of each one's parent."""
     neighbors: dict[int, list[int]] = {root: []}
     for i, j in edges:
         neighbors.setdefault(i, []).append(j)
@@ -316,26 +320,26 @@ def _preorder(edges: Sequence[tuple[int, int]], root: int) -> tuple[list[int], t
     parents: list[int] = []
     waiting = [(root, -1, -1)]
     while waiting:
-        place, came_from, parent = waiting.pop()
+        cluster, previous, parent = waiting.pop()
         parents.append(parent)
-        order.append(place)
-        below = sorted((k for k in neighbors[place] if k != came_from), reverse=True)
-        waiting += [(k, place, len(order) - 1) for k in below]
+        order.append(cluster)
+        below = sorted((k for k in neighbors[cluster] if k != previous), reverse=True)
+        waiting += [(k, cluster, len(order) - 1) for k in below]
     return order, tuple(parents)
 
 
-def _labeled(
+def _label_cluster(
     atoms: Sequence[int], kinds: Sequence[int], bonds: Sequence[tuple[int, int, int]]
 ) -> tuple[str, tuple[int, ...]]:
     """The label of a cluster, and its atoms in the order of the label."""
-    places = {atom: k for k, atom in enumerate(atoms)}
-    own = tuple([(places[i], places[j], order) for i, j, order in bonds if i in places and j in places])
-    label, order = _written(tuple(kinds[atom] for atom in atoms), own)
+    positions = {atom: k for k, atom in enumerate(atoms)}
+    inner = tuple([(positions[i], positions[j], order) for i, j, order in bonds if i in positions and j in positions])
+    label, order = _canonical_label(tuple(kinds[atom] for atom in atoms), inner)
     return label, tuple(atoms[k] for k in order)
 
 
 @lru_cache(maxsize=1 << 16)
-def _written(kinds: tuple[int, ...], bonds: tuple[tuple[int, int, int], ...]) -> tuple[str, tuple[int, ...]]:
+def _canonical_label(kinds: tuple[int, ...], bonds: tuple[tuple[int, int, int], ...]) -> tuple[str, tuple[int, ...]]:
     """Canonical SMILES of a cluster, and the order in which it names the atoms."""
     molecule = molecule_of(kinds, bonds)
     molecule.UpdatePropertyCache(strict=False)

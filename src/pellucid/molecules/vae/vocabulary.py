@@ -1,4 +1,4 @@
-"""The vocabulary: the labels of all clusters that a model knows, kept as text."""
+"""The vocabulary of a model: the labels of its clusters, saved as text."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The place of each label."""
-        return {label: place for place, label in enumerate(self.labels)}
+        """The index of each label."""
+        return {label: i for i, label in enumerate(self.labels)}
 
     def missing(self, labels: Iterable[str]) -> str | None:
         """The first of these labels that is not in the vocabulary."""
@@ -68,7 +68,7 @@ class Vocabulary:
 
     @classmethod
     def from_text(cls, text: str) -> Vocabulary:
-        """What `to_text` gave."""
+        """The vocabulary that `to_text` wrote."""
         try:
             rows = [line.split("\t") for line in text.splitlines()]
             vocabulary = cls({label: int(count) for label, count in rows})
@@ -94,19 +94,20 @@ class Vocabulary:
 
     @cached_property
     def templates(self) -> Templates:
+        """Atoms and bonds of all labels, as flat arrays."""
         from pellucid.molecules.vae._assembly_kernel import refine
 
         kinds, colors, used, matrices = [], [], [], []
         for label in self.labels:
-            found: Template = template(label)
-            size = len(found.kinds)
+            cluster: Template = template(label)
+            size = len(cluster.kinds)
             matrix = np.zeros((size, size), dtype=np.int64)
-            for i, j, order in found.bonds:
+            for i, j, order in cluster.bonds:
                 matrix[i, j] = matrix[j, i] = order
-            color = np.array(found.kinds, dtype=np.uint64)
-            bonds = np.array(found.bonds, dtype=np.int64).reshape(-1, 3)
+            color = np.array(cluster.kinds, dtype=np.uint64)
+            bonds = np.array(cluster.bonds, dtype=np.int64).reshape(-1, 3)
             refine(color, bonds, np.ones(len(bonds), dtype=bool))
-            kinds.append(found.kinds)
+            kinds.append(cluster.kinds)
             colors.append(color)
             used.append(matrix.sum(0))
             matrices.append(matrix.ravel())
@@ -137,8 +138,8 @@ class Vocabulary:
     @cached_property
     def fits(self) -> np.ndarray:
         """(V, V) whether a cluster of the second label can be attached to one of the first."""
-        from pellucid.molecules.vae._assembly_kernel import fitting
+        from pellucid.molecules.vae._assembly_kernel import pairwise_fits
 
         fits = np.zeros((len(self), len(self)), dtype=bool)
-        fitting(*self.templates, fits)
+        pairwise_fits(*self.templates, fits)
         return fits

@@ -1,4 +1,4 @@
-"""What users give to a forecaster: channels, validation data, contexts and futures, checked."""
+"""Arguments of a forecaster, checked: channels, validation data, contexts and futures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def checked_channels(channels: Any, name: str) -> int | tuple[str, ...] | None:
     return None if channels is None else tuple(names_of(channels))
 
 
-def held_out_from(source: Recordings, validation: Any, length: int, seed: int) -> tuple[Recordings, Recordings | None]:
-    """What is learned from, and what is held out: a share of the recordings in pieces of this length, or others."""
+def train_and_validation(
+    source: Recordings, validation: Any, length: int, seed: int
+) -> tuple[Recordings, Recordings | None]:
+    """What is learned from, and what is validated on: a share of the recordings in pieces of this length, or others."""
     if not isinstance(validation, int | float):
         return source, recordings(validation, source.channels)
     if not 0 <= validation < 1:
@@ -34,9 +36,9 @@ def held_out_from(source: Recordings, validation: Any, length: int, seed: int) -
         )
     if not validation:
         return source, None
-    learned, held_out = source.hold_out(validation, length, seed=seed)
-    learned.require_variation()
-    return learned, held_out
+    train, held_out = source.hold_out(validation, length, seed=seed)
+    train.require_variation()
+    return train, held_out
 
 
 def context_of(values: Any, channels: tuple[str, ...], length: int) -> np.ndarray:
@@ -52,7 +54,7 @@ def context_of(values: Any, channels: tuple[str, ...], length: int) -> np.ndarra
 
 
 def future_of(values: Any, channels: tuple[str, ...], horizon: int) -> np.ndarray | None:
-    """(horizon, c) what really came, if that is known."""
+    """(horizon, c) what really came, if it is known."""
     if values is None:
         return None
     array = numbers_of(values, channels, "future")
@@ -67,7 +69,7 @@ def future_of(values: Any, channels: tuple[str, ...], horizon: int) -> np.ndarra
 
 
 def numbers_of(values: Any, channels: tuple[str, ...], name: str) -> np.ndarray:
-    """Whatever a user has, as an array (t, c) or (B, t, c) of finite numbers of these channels."""
+    """An array, table or file as an array (t, c) or (B, t, c) of finite numbers of these channels."""
     if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
         source = recordings(values, channels)
         if len(source) > 1:
@@ -98,7 +100,7 @@ def numbers_of(values: Any, channels: tuple[str, ...], name: str) -> np.ndarray:
             f"{Parameter(name)} must have the shape (time, channels) or (batch, time, channels) with "
             f"the channels {', '.join(channels)}",
             got=f"{array.shape}",
-            cure="mind the order of dimensions",
+            cure="check the order of its dimensions",
             parameter=name,
         )
     bad = np.argwhere(~np.isfinite(array))

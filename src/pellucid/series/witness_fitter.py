@@ -1,4 +1,4 @@
-"""Witnesses along horizons: which points they see, in which units they are fitted, and what they say."""
+"""Fits witnesses along horizons: which points they read, in which units they are fitted, and how close they are."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from torch import Tensor
 
 from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
-from pellucid.series.choosing import held_out_explained
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
 from pellucid.trust import DRAWS, FEWEST, HeldOut, held_out
 from pellucid.witnesses import LinearFamily, lagged
+from pellucid.witnesses.leave_one_out import held_out_explained
 from pellucid.witnesses.linear import LinearWitnesses
 
 
-class Trace(NamedTuple):
-    """What the predictor does along a batch of horizons, and the witnesses' answer."""
+class WitnessedBatch(NamedTuple):
+    """The predictor along a batch of horizons, and the witnesses fitted to it."""
 
     gaussian: Gaussian
     """(B, horizon, c) standardized."""
@@ -34,8 +34,8 @@ class Trace(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Witnessing:
-    """Autoregressive witnesses of the given order over windows of the horizon; see `Forecaster`."""
+class WitnessFitter:
+    """Fits autoregressive witnesses of one order to a predictor, over windows of its horizon; see `Forecaster`."""
 
     scaling: Scaling
     scale: bool
@@ -56,7 +56,7 @@ class Witnessing:
         return torch.from_numpy(np.ones_like(scale) if self.scale else scale)
 
     def points(self, mean: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Windows]:
-        """What a game is played with: predictions f, features x and neighborhoods, in the units of the game.
+        """The arguments of a game: predictions f, features x and neighborhoods, in the units of the game.
 
         Parameters
         ----------
@@ -70,12 +70,23 @@ class Witnessing:
         return (mean * units).flatten(0, 1), self.lags(seen * units).flatten(0, 1), hoods
 
     def lags(self, seen: Tensor) -> Tensor:
-        """(B, horizon, order c) what the witnesses read at the last `horizon` positions."""
+        """(B, horizon, order c) the values that witnesses read at the last `horizon` positions."""
         return lagged(seen[:, seen.shape[1] - self.horizon - self.order + 1 :], order=self.order)
 
     @torch.no_grad()
-    def trace(self, network: Network, z: Tensor, *, forced: bool) -> Trace:
-        """Along the horizon after z (B, context, c), or along the end of z (B, context + horizon, c) if forced."""
+    def witness(self, network: Network, z: Tensor, *, forced: bool) -> WitnessedBatch:
+        """Fit witnesses to a network.
+
+        Parameters
+        ----------
+        network : Network
+            The predictor.
+        z : Tensor
+            (B, context, c) standardized values before the horizon; with `forced` (B, context + horizon, c), those of
+            the horizon included.
+        forced : bool
+            Predict each step from the real values before it, instead of from the forecast so far.
+        """
         if forced:
             seen = z[:, :-1]
             gaussian, _ = network(seen, last=self.horizon)
@@ -83,7 +94,7 @@ class Witnessing:
             gaussian = network.generate(z, self.horizon)
             seen = torch.cat([z, gaussian.mean[:, :-1]], dim=1)
         f, x, hoods = self.points(gaussian.mean, seen)
-        return Trace(gaussian, self.lags(seen), self.family.best_response(x, f, hoods))
+        return WitnessedBatch(gaussian, self.lags(seen), self.family.best_response(x, f, hoods))
 
     def parameters(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(n, 1 + order c, c) in the units of the data."""
@@ -93,44 +104,56 @@ class Witnessing:
         """(n, c) predictor minus witness at each center, standardized."""
         return (witnesses.f - witnesses.at_centers()).double() / self.units
 
-    def absolute(self, witnesses: LinearWitnesses) -> np.ndarray:
+    def absolute_gaps(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(n, c) mean of |predictor - witness| over each neighborhood, in the units of the game."""
         hoods = witnesses.hoods
-        misses = (witnesses.f[hoods.members] - witnesses.at_members()).double().abs()
-        return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).numpy())
+        gaps = (witnesses.f[hoods.members] - witnesses.at_members()).double().abs()
+        return np.asarray((hoods.sum_members(gaps) / hoods.sizes[:, None]).numpy())
 
     def in_units(self, distances: np.ndarray) -> np.ndarray:
         """Distances (..., c) in the units of the game, in those of the data."""
         return np.asarray(distances * self.scaling.scale / self.units.numpy())
 
-    def explained(self, witnesses: LinearWitnesses) -> np.ndarray:
-        """(c,) held-out variance explained: by laws of all steps, at the steps that were left out of their fits."""
+    def held_out_explained(self, witnesses: LinearWitnesses) -> np.ndarray:
+        """(c,) held-out variance explained by the witnesses of all steps; see `held_out_explained`."""
         shares = held_out_explained(witnesses.x, witnesses.f, witnesses.hoods, [self.ridge])
         return np.asarray(shares[0].numpy())
 
     @torch.no_grad()
     def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:
-        """What laws say of positions that they were not fitted to: in every draw one of the neighborhoods of each
-        sequence, as these are alike.
+        """What laws say of positions that they were not fitted to.
+
+        The neighborhoods of a sequence are alike, so that every draw takes one of each sequence.
+
+        Parameters
+        ----------
+        network : Network
+            The predictor.
+        pieces : iterable of Tensor
+            (B, context + horizon, c) standardized sequences.
+        forced : bool
+            Predict each step from the real values before it.
+        seed : int
+            Seed of the draws.
         """
         generator = torch.Generator().manual_seed(seed)
         parts = []
         for z in pieces:
-            trace = self.trace(network, z if forced else z[:, : z.shape[1] - self.horizon], forced=forced)
-            f, x, hoods = trace.witnesses.f, trace.witnesses.x, trace.witnesses.hoods
-            telling = (hoods.sizes[: self.horizon] >= FEWEST).nonzero().flatten()
-            if not len(telling):  # no window of any step has enough members
-                telling = torch.arange(self.horizon)
+            batch = self.witness(network, z if forced else z[:, : z.shape[1] - self.horizon], forced=forced)
+            f, x, hoods = batch.witnesses.f, batch.witnesses.x, batch.witnesses.hoods
+            usable = (hoods.sizes[: self.horizon] >= FEWEST).nonzero().flatten()  # steps
+            if not len(usable):  # no window of any step has enough members
+                usable = torch.arange(self.horizon)
             draws = []
             for _ in range(DRAWS):
-                steps = telling[torch.randint(len(telling), (len(z),), generator=generator)]
+                steps = usable[torch.randint(len(usable), (len(z),), generator=generator)]
                 chosen = hoods.select(torch.arange(len(z)) * self.horizon + steps)
-                again = int(torch.randint(2**31, (), generator=generator))
-                draws.append(held_out(f, x, chosen, self.family, draws=1, seed=again))
+                draw_seed = int(torch.randint(2**31, (), generator=generator))
+                draws.append(held_out(f, x, chosen, self.family, draws=1, seed=draw_seed))
             parts.append(HeldOut.of_draws(draws))
         return HeldOut.joined(parts)
 
-    def fit(self, witnesses: LinearWitnesses) -> np.ndarray:
+    def neighborhood_errors(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(n,) root mean squared error over each neighborhood and the channels, in the units of the data."""
         hoods = witnesses.hoods
         unit = torch.from_numpy(self.scaling.scale) / self.units

@@ -6,8 +6,9 @@ from sklearn.linear_model import Ridge
 from pellucid import InputError
 from pellucid.builders import windows
 from pellucid.series import Forecaster
-from pellucid.series.choosing import Laws, choose, held_out_explained, require_room, saturated, settle
+from pellucid.series.law_settings import LawSettings, choose, require_room, saturated, settings_for
 from pellucid.series.linear_law import LinearLaw
+from pellucid.witnesses.leave_one_out import held_out_explained
 
 
 def law_of(*matrices):
@@ -90,15 +91,15 @@ def test_a_saturated_order_is_chosen_where_it_explains_more():
 
 
 def test_what_was_chosen_is_told_from_what_was_decided():
-    laws = Laws(2, 9, 1e-6, 0.5)
-    assert laws.described(20, 4).startswith("laws: order 2, radius 9, ridge 1e-06 (chosen by leave-one-out): 9 coeff")
-    told = laws.described(20, 4, ["order", "radius"])
+    laws = LawSettings(2, 9, 1e-6, 0.5)
+    assert laws.describe(20, 4).startswith("laws: order 2, radius 9, ridge 1e-06 (chosen by leave-one-out): 9 coeff")
+    told = laws.describe(20, 4, ["order", "radius"])
     assert told.startswith("laws: order 2, radius 9, ridge 1e-06 (order and radius chosen by leave-one-out, ridge as ")
     table = noise(1, 400, 2)[0]
     _, (laws, _) = Forecaster(context=30, horizon=10, order=1, ridge=1e-6).settled(table)
-    assert "(radius chosen by leave-one-out, order and ridge as you say): " in laws
+    assert "(radius chosen by leave-one-out, order and ridge as set): " in laws
     _, (network,) = Forecaster(context=30, horizon=10, order=1, radius=4, ridge=0.1, linear=1).settled(table)
-    assert network == "network: begins as one linear law of the last value (as you say)"
+    assert network == "network: begins as one linear law of the last value (as set)"
 
 
 def test_what_is_decided_stays():
@@ -108,10 +109,10 @@ def test_what_is_decided_stays():
     # Too many coefficients for the window that is wanted: the ridge must bear a part.
     assert choose(law_of(0.5 * np.eye(8)), noise(10, 60, 8), 20, order=2, radius=9).ridge >= 0.1
     table = noise(1, 400, 2)[0]
-    start, laws = settle([table], 30, 10, order=1, radius=4, ridge=0.5, linear=0)
+    start, laws = settings_for([table], 30, 10, order=1, radius=4, ridge=0.5, linear=0)
     assert start is None
     assert laws == (1, 4, 0.5, None)
-    start, laws = settle([table], 30, 10, order=None, radius=4, ridge=0.5, linear=7)
+    start, laws = settings_for([table], 30, 10, order=None, radius=4, ridge=0.5, linear=7)
     assert start.lags == 7
     assert laws.explained is not None
 

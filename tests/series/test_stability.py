@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pellucid.series.laws import spectral_radius
+from pellucid.series.stability import spectral_radius
 
 
 def test_the_spectral_radius_of_small_laws():

@@ -10,16 +10,13 @@ import numpy as np
 
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.table import Molecules, Rejection
-from pellucid.molecules.vae.corpus import Corpus
+from pellucid.molecules.vae.corpus import Corpus, corpus_of
 from pellucid.numbers import counted
 from pellucid.tables import read_table, row_names
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
     from pellucid.molecules.vae.vocabulary import Vocabulary
-
-# More molecules are decomposed on all cores, and their junction trees kept on disk.
-_FEW = 2000
 
 
 def read_molecules(path: Path, *, smiles: str | None = None, names: str | None = None) -> Molecules:
@@ -36,22 +33,22 @@ def read_molecules(path: Path, *, smiles: str | None = None, names: str | None =
         The column of names of a table; by default one called id, name or the like, if there is one.
     """
     if (path / "corpus.json").is_file():
-        return _merged(Corpus.open(path))
+        return _molecules_of(Corpus.open(path))
     if path.suffix.lower() == ".gz":
-        return _merged(Corpus.build(path, progress=False))
+        return _molecules_of(Corpus.build(path, progress=False))
     table = read_table(path)
     texts = table.column(smiles_column(table.header, smiles, table.source))
     corpus, numbers = corpus_of(texts), np.array(table.numbers)
     reasons = {rejection.row: rejection.reason for rejection in corpus.rejected}
     rejected = [
-        # Of very many a corpus on disk remembers the first reasons.
+        # A corpus on disk remembers only the first thousand reasons.
         Rejection(int(numbers[row - 1]), texts[row - 1], reasons.get(row, "no junction tree"))
         for row in np.setdiff1d(np.arange(1, len(texts) + 1), corpus.arrays["rows"]).tolist()
     ]
-    return _merged(corpus, numbers, row_names(table, names), rejected)
+    return _molecules_of(corpus, numbers, row_names(table, names), rejected)
 
 
-def _merged(
+def _molecules_of(
     corpus: Corpus,
     numbers: np.ndarray | None = None,
     names: Sequence[str] | None = None,
@@ -77,13 +74,8 @@ def _merged(
     )
 
 
-def corpus_of(smiles: Sequence[str]) -> Corpus:
-    """The junction trees of molecules: of a few in memory, of many on disk."""
-    return Corpus.of(smiles) if len(smiles) < _FEW else Corpus.build(smiles, progress=False)
-
-
-def described(molecules: Molecules) -> str:
-    """In one line what was read and what was rejected."""
+def summary_of(molecules: Molecules) -> str:
+    """One line on what was read and what was rejected."""
     merged = sum(len(rows) - 1 for rows in molecules.rows)
     parts = [f"{counted(len(molecules), 'molecule')} with a junction tree"]
     parts += [f"{counted(merged, 'row')} merged with others of the same molecule"] if merged else []
@@ -91,17 +83,17 @@ def described(molecules: Molecules) -> str:
     return "; ".join(parts)
 
 
-def known_of(molecules: Molecules, vocabulary: Vocabulary) -> Molecules:
-    """Those whose junction trees have labels of the vocabulary alone."""
+def select_encodable(molecules: Molecules, vocabulary: Vocabulary) -> Molecules:
+    """Those whose junction trees have no labels outside the vocabulary."""
     corpus = corpus_of(molecules.smiles)
-    known, _ = corpus.known(vocabulary)
-    return molecules.select(corpus.arrays["rows"][known] - 1)
+    index, _ = corpus.encodable(vocabulary)
+    return molecules.select(corpus.arrays["rows"][index] - 1)
 
 
-def encoded_table(
+def encoding_table(
     model: JunctionTreeVAE, path: Path, *, smiles: str | None, warn: Callable[[str], None]
 ) -> Iterator[list[Any]]:
-    """The table as it is, with the mean of each latent coordinate beside; a row that cannot be encoded says why.
+    """The rows of a table, each followed by the mean of every latent coordinate, or by why it cannot be encoded.
 
     Parameters
     ----------
@@ -112,7 +104,7 @@ def encoded_table(
     smiles : str, optional
         The column of SMILES; by default it is found by its name.
     warn : callable
-        Takes a sentence if some rows cannot be encoded.
+        Called with a sentence if there are rows that cannot be encoded.
     """
     table = read_table(path)
     texts = table.column(smiles_column(table.header, smiles, table.source))

@@ -1,4 +1,4 @@
-"""What can be said of autoregressive laws: whether they are stable."""
+"""Whether autoregressive laws are stable."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def spectral_radius(parameters: np.ndarray) -> np.ndarray:
     count, rows, channels = parameters.shape
     companion = np.zeros((count, rows - 1, rows - 1))
     companion[:, :channels] = parameters[:, 1:].swapaxes(1, 2)
-    places = np.arange(rows - 1 - channels)
-    companion[:, places + channels, places] = 1
+    columns = np.arange(rows - 1 - channels)
+    companion[:, columns + channels, columns] = 1
     return np.asarray(np.abs(np.linalg.eigvals(companion)).max(1))
 
 
-def unstable(radius: float) -> str:
-    """A word of warning beside a law with this spectral radius; empty if it is stable."""
+def instability_note(radius: float) -> str:
+    """A warning beside a law with this spectral radius; empty if it is stable."""
     return f" (unstable: spectral radius {radius:.3g})" if radius > 1 else ""

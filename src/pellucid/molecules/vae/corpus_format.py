@@ -1,4 +1,4 @@
-"""How a corpus comes about: rows of SMILES become packed arrays, part by part, in memory or in files."""
+"""The arrays of a corpus: how rows of SMILES are packed into them, part by part, in memory or in files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rdkit import rdBase
 from pellucid.cache import key_of
 from pellucid.errors import InputError
 from pellucid.molecules.table import Rejection
-from pellucid.molecules.vae.trees import JunctionTree, Unusable, tree_of
+from pellucid.molecules.vae.trees import JunctionTree, UnusableMolecule, tree_of
 from pellucid.tables import open_table, smiles_place
 
 FORMAT = 2
@@ -33,33 +33,35 @@ _ARRAYS: dict[str, tuple[str, int]] = {
     "texts": ("u1", 1),
     "rows": ("<i8", 1),
 }
-# Those that a molecule has several rows of; where its rows end is kept for each.
+# Those of which a molecule has several rows; where its rows end is kept for each.
 RAGGED = ("atoms", "bonds", "labels", "members", "texts")
 
 
 def all_arrays() -> dict[str, tuple[str, int]]:
+    """The type and row length of every array, those of ends included."""
     return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in RAGGED}
 
 
-class Part(NamedTuple):
-    """What a worker makes of some rows."""
+class CorpusPart(NamedTuple):
+    """The packed junction trees of one chunk of rows."""
 
     arrays: dict[str, np.ndarray]
-    """`labels` are numbers of `names`; lengths instead of ends."""
+    """As in a corpus, but `labels` index `names`, and lengths take the place of ends."""
     names: list[str]
     rejected: list[Rejection]
 
 
-def pack(rows: Sequence[tuple[int, str]], largest: int) -> Part:
+def pack(rows: Sequence[tuple[int, str]], largest: int) -> CorpusPart:
+    """Decompose and pack (number, SMILES) rows."""
     trees: list[JunctionTree] = []
-    kept: list[list[int]] = []
+    row_numbers: list[list[int]] = []
     rejected = []
     with rdBase.BlockLogs():
         for number, text in rows:
             try:
                 trees.append(tree_of(text, largest))
-                kept.append([number])
-            except Unusable as reason:
+                row_numbers.append([number])
+            except UnusableMolecule as reason:
                 rejected.append(Rejection(number, str(text), str(reason)))
     names: dict[str, int] = {}
     values: dict[str, Any] = {
@@ -70,7 +72,7 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> Part:
         "sizes": [[len(cluster) for cluster in tree.clusters] for tree in trees],
         "members": [list(chain.from_iterable(tree.clusters)) for tree in trees],
         "texts": [np.frombuffer(tree.smiles.encode(), dtype=np.uint8) for tree in trees],
-        "rows": kept,
+        "rows": row_numbers,
     }
     arrays = {}
     for name, (kind, width) in _ARRAYS.items():
@@ -78,11 +80,11 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> Part:
         arrays[name] = np.concatenate([np.zeros(shape, kind), *(np.asarray(v, dtype=kind) for v in values[name])])
     for name in RAGGED:
         arrays[f"{name}_ends"] = np.array([len(v) for v in values[name]], dtype=np.int64)
-    return Part(arrays, list(names), rejected)
+    return CorpusPart(arrays, list(names), rejected)
 
 
-class _Numbering:
-    """Numbers labels over all parts, and counts what occurs."""
+class _LabelNumbering:
+    """Numbers labels across all parts, and counts labels and reasons."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -90,7 +92,7 @@ class _Numbering:
         self.reasons: Counter[str] = Counter()
         self.ends = dict.fromkeys(RAGGED, 0)
 
-    def renumbered(self, part: Part) -> dict[str, np.ndarray]:
+    def renumbered(self, part: CorpusPart) -> dict[str, np.ndarray]:
         numbers = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in part.names], dtype="<i4")
         labels = numbers[part.arrays["labels"]] if len(numbers) else part.arrays["labels"]
         self.counts.update(labels.tolist())
@@ -110,9 +112,9 @@ class _Numbering:
         }
 
 
-def gather(parts: Iterable[Part]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of all parts, and what else a `Corpus` needs to know, in memory."""
-    numbering = _Numbering()
+def join_parts(parts: Iterable[CorpusPart]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of all parts in memory, and the other fields of a `Corpus`."""
+    numbering = _LabelNumbering()
     arrays: list[dict[str, np.ndarray]] = []
     rejected: list[Rejection] = []
     for part in parts:
@@ -122,8 +124,9 @@ def gather(parts: Iterable[Part]) -> tuple[dict[str, np.ndarray], dict[str, Any]
     return joined, {"rejected": tuple(rejected), **numbering.content()}
 
 
-def write(folder: Path, parts: Iterable[Part], key: str) -> None:
-    numbering = _Numbering()
+def write_parts(folder: Path, parts: Iterable[CorpusPart], key: str) -> None:
+    """Write the arrays of all parts into a folder as they come, and then what says that they are complete."""
+    numbering = _LabelNumbering()
     files: dict[str, IO[bytes]] = {name: (folder / name).open("wb") for name in all_arrays()}
     try:
         with (folder / "rejected.csv").open("w", newline="", encoding="utf-8") as stream:
@@ -142,24 +145,24 @@ def write(folder: Path, parts: Iterable[Part], key: str) -> None:
 
 def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
     """A key of everything that a corpus depends on."""
-    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _content(source))
+    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _source_bytes(source))
 
 
-def _content(source: str | Path | Sequence[str]) -> Iterator[bytes]:
+def _source_bytes(source: str | Path | Sequence[str]) -> Iterator[bytes]:
     if not isinstance(source, str | Path):
         yield from (f"{text}\n".encode() for text in source)
         return
     yield f"file{Path(source).suffix}".encode()
-    with _file(source).open("rb") as stream:
+    with _existing_file(source).open("rb") as stream:
         yield from iter(lambda: stream.read(1 << 20), b"")
 
 
-def _file(path: str | Path) -> Path:
+def _existing_file(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
         raise InputError(
             "The source must be a list of SMILES, or the path of a file of them",
-            got=f"{str(path)!r}, which is no file",
+            got=f"{str(path)!r}, which is not a file",
             cure="correct the path, or put a single SMILES into a list",
         )
     return path
@@ -170,7 +173,7 @@ def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
     if not isinstance(source, str | Path):
         yield from enumerate(source, 1)
         return
-    stream = open_table(_file(source), bare=True, undecodable="replace")
-    place = smiles_place(stream.header) or 0
+    stream = open_table(_existing_file(source), bare=True, undecodable="replace")
+    column = smiles_place(stream.header) or 0
     for number, cells in stream:
-        yield number, cells[place] if place < len(cells) else ""
+        yield number, cells[column] if column < len(cells) else ""

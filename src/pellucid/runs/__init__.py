@@ -1,0 +1,28 @@
+"""Runs: DEEP and GAME trained side by side on one split of the data, evaluated, and recorded in one folder.
+
+    run/summary.json    the results, in plain numbers; the report is made from it alone
+    run/report.html
+    run/deep, run/game  the models
+    run/reading.json    how the files were read
+    run/checkpoints     what an interrupted run resumes from
+
+A run works for every domain; see `pellucid.domains`.
+"""
+
+from pellucid.runs.folders import REPORT, check_folder, digest, load_reading, same_test_data
+from pellucid.runs.results import finite_mean, finite_or_none, scores, select_examples, trust_summary
+from pellucid.runs.training import train
+
+__all__ = [
+    "REPORT",
+    "check_folder",
+    "digest",
+    "finite_mean",
+    "finite_or_none",
+    "load_reading",
+    "same_test_data",
+    "scores",
+    "select_examples",
+    "train",
+    "trust_summary",
+]

@@ -1,0 +1,229 @@
+"""Training the models of a run, and recording their results."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Generic, NamedTuple
+
+from pellucid import summaries
+from pellucid.domains import Data, Domain, MessageCallback, Model, Plan, Source
+from pellucid.numbers import counted
+from pellucid.runs.folders import CHECKPOINTS, REPORT, open_folder, save_reading
+from pellucid.runs.results import report_examples, scores, trust_summary
+from pellucid.summaries import DataSummary, ModelSummary, RunSummary, TradeOff, Trial
+from pellucid.trust import LEVEL, check_level
+from pellucid.verdicts import unexplained, verdict
+from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
+
+_PACKAGES = ("torch", "numpy", "lightning", "rdkit")
+# Rejected rows that a summary lists.
+_MAX_REJECTED = 200
+
+
+def train(
+    domain: Domain[Data, Model],
+    source: Source[Data],
+    settings: Any,
+    folder: str | Path,
+    *,
+    title: str,
+    weight: float | None = None,
+    tune_weight: bool = False,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    resume: bool = False,
+    progress: bool = True,
+    say: MessageCallback = lambda _: None,
+) -> RunSummary:
+    """Train DEEP and GAME, calibrate them on validation data, evaluate both on test data, and record the results.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain of the data.
+    source : Source
+        The data, and where they come from.
+    settings : TrainingOptions
+        Options of the training, of the class `Domain.Settings`.
+    folder : str or Path
+        The folder of the run.
+    title : str
+        Title of the report.
+    weight : float, optional
+        Weight of the game; by default one that suits the data.
+    tune_weight : bool
+        Try several weights, and keep the most transparent model whose validation loss is within the tolerance.
+    tolerance : float
+        The share of DEEP's validation loss that the game may cost.
+    level : float
+        The confidence of the bounds.
+    resume : bool
+        Resume an interrupted run in the folder; the result is the same as without the interruption.
+    progress : bool
+        Show progress bars.
+    say : callable
+        Takes sentences about what is going on.
+    """
+    folder, tolerance, level = Path(folder), check_tolerance(tolerance), check_level(level)
+    plan = domain.plan(source, settings, weight=weight)
+    for sentence in _describe(domain, plan):
+        say(sentence)
+    open_folder(folder, resume=resume)
+    usual = plan.model.weight
+    weights = [round(usual * multiple, 6) for multiple in MULTIPLES] if tune_weight else [usual]
+    models, costs = _train_models(domain, plan, settings, folder, weights, tolerance, progress, say)
+    say(f"measuring on the test {domain.samples}")
+    summary = _summarize(domain, plan, models, costs, title=title, level=level, progress=progress)
+    summaries.write(folder, summary)
+    if source.reading is not None:
+        save_reading(folder, source.reading)
+    domain.write_report(summary, folder / REPORT)
+    return summary
+
+
+def _describe(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str]:
+    """What will be done, in sentences to print."""
+    uses = {"train": "learn from", "validation": "validate on", "test": "test on"}
+    sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
+    model = plan.model
+    training = (
+        f"training: {counted(model.epochs, 'epoch')}{' at most' if plan.stops_early else ''}, width {model.width}, "
+        f"batch size {model.batch_size}, learning rate {model.learning_rate:g}"
+    )
+    split = [f"split: {plan.split_about}"] if plan.split_about else []
+    return [*plan.notes, f"{domain.samples}: {sizes}", training, *split, *plan.choices, *plan.remarks]
+
+
+class _Trained(NamedTuple, Generic[Model]):
+    """A trained model, and how long that took."""
+
+    model: Model
+    weight: float | None
+    """Weight of the game; None for DEEP."""
+    seconds: float | None
+    """None after an interruption."""
+
+
+def _train_models(
+    domain: Domain[Data, Model],
+    plan: Plan[Data, Model],
+    settings: Any,
+    folder: Path,
+    weights: Sequence[float],
+    tolerance: float,
+    progress: bool,
+    say: MessageCallback,
+) -> tuple[dict[str, _Trained[Model]], TradeOff | None]:
+    """Train DEEP and a GAME for each weight, choose among these, and save DEEP and the chosen GAME."""
+    games = [] if plan.model.game is None else list(dict.fromkeys(weights))
+    trained: dict[float | None, _Trained[Model]] = {}
+    for number, weight in enumerate([None, *games], 1):
+        model = replace(plan.model, game=None) if weight is None else replace(plan.model, weight=weight)
+        say(f"{number} of {1 + len(games)}: {_model_name(model, domain.strength_parameter(settings))}")
+        checkpoints = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
+        begun = (checkpoints / "identity.json").exists()
+        start = time.monotonic()
+        model = domain.fit(model, plan, settings, folder=checkpoints, resume=begun, progress=progress)
+        trained[weight] = _Trained(model, weight, None if begun else round(time.monotonic() - start, 1))
+    trials = []
+    if len(games) > 1:
+        validation = plan.parts.validation
+        trials = [Trial(weight, *domain.validate(entry.model, validation)) for weight, entry in trained.items()]
+    costs = trade_off(trials, tolerance, loss=plan.loss, deviation=plan.deviation)
+    models = {"DEEP": trained[None]}
+    if games:
+        models["GAME"] = trained[costs.chosen if costs else games[0]]
+    for name, entry in models.items():
+        entry.model.save(folder / name.lower())
+    return models, costs
+
+
+def _model_name(model: Any, strength: str | None) -> str:
+    """Name of a model with its game and the strength of that."""
+    if model.game is None or strength is None:
+        return "DEEP, no game"
+    return f"GAME, {model.game}, {strength} {getattr(model, strength):g}"
+
+
+def _summarize(
+    domain: Domain[Data, Model],
+    plan: Plan[Data, Model],
+    trained: dict[str, _Trained[Model]],
+    costs: TradeOff | None,
+    *,
+    title: str,
+    level: float,
+    progress: bool,
+) -> RunSummary:
+    """Evaluate the models on the test data, and gather the results."""
+    from pellucid import __version__
+
+    test = plan.parts.test
+    models = {name: entry.model for name, entry in trained.items()}
+    main = next(reversed(models.values()))
+    evaluations = {name: domain.evaluate(model, test, progress=progress) for name, model in models.items()}
+    deep = evaluations["DEEP"]
+    model_summaries = {
+        name: ModelSummary(
+            scores=scores(evaluations[name]),
+            weight=entry.weight,
+            epochs=len(entry.model.history_),
+            seconds=entry.seconds,
+        )
+        for name, entry in trained.items()
+    }
+    points = domain.examples(main, test, level=level, progress=progress)
+    sentences = [
+        *plan.remarks,
+        *domain.remarks(models, plan),
+        *unexplained(model_summaries, domain.unexplained, domain.cure),
+        *verdict(model_summaries, tested=deep.tested, transparency=domain.transparency),
+    ]
+    return RunSummary(
+        kind=domain.name,
+        title=title,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        pellucid=__version__,
+        versions=_versions(),
+        seed=main.seed,
+        data=DataSummary(
+            source=title,
+            description=plan.description,
+            parts=dict(plan.sizes),
+            split=plan.split,
+            split_about=plan.split_about,
+            test_digest=plan.digest,
+            decisions=plan.decisions,
+            rejected=plan.rejected[:_MAX_REJECTED],
+            rejected_count=len(plan.rejected),
+        ),
+        settings=main.settings(),
+        choices=plan.choices,
+        outputs=plan.outputs,
+        measures=tuple(domain.measures(test)),
+        models=model_summaries,
+        verdict=tuple(sentences),
+        deviations={name: tuple(evaluation.deviations.tolist()) for name, evaluation in evaluations.items()},
+        deviation_unit=deep.deviation_unit,
+        trust=trust_summary(evaluations, level),
+        explanations=report_examples(points, domain),
+        trade_off=costs,
+        baseline=domain.baseline(plan),
+    )
+
+
+def _versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
