@@ -346,15 +346,15 @@ def test_healthy_recordings_are_named_in_any_way(follow, model, rig):
 
 
 def test_a_folder_is_read_in_the_order_of_time_and_file_by_file(model, rig, tmp_path, monkeypatch):
-    from pellucid.series import files
+    from pellucid.series import sources
 
     source = rig[LEARNED : LEARNED + 24]
     for i, table in enumerate(source.values):
         np.savez(tmp_path / f"run {i + 1}.npz", x=table, channels=rig.channels)
     (tmp_path / ".hidden").write_text("nothing")
     seen = []
-    once = files.read
-    monkeypatch.setattr(files, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
+    once = sources.read
+    monkeypatch.setattr(sources, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
     found = assess(model, tmp_path, healthy=20, level=0.95, sequences=5)
     assert seen == [f"run {i + 1}.npz" for i in range(24)]
     assert found.recordings == tuple(seen)
