@@ -17,6 +17,8 @@ from pellucid.series.data import Recordings
 from pellucid.series.indicators import INDICATORS, LagMoments, indicators_of
 from pellucid.series.stream import Tally, hours_of, sources_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "context": 20, "horizon": 10, "radius": 4, "order": 2, "width": 16, "kernel": 5, "stride": 5, "epochs": 8,
     "batch_size": 32, "learning_rate": 0.02,

@@ -415,6 +415,7 @@ def assess(worn, path, warn=lambda _: None, trained_on=None, **settings):
     return DOMAIN.assess(worn[1], path, SeriesReading(), chosen, trained_on=trained_on, warn=warn)
 
 
+@pytest.mark.slow
 def test_a_machine_is_followed_over_time(worn):
     assert isinstance(DOMAIN, SupportsMonitoring)
     condition = assess(worn, worn[0] / "machine")
@@ -429,6 +430,7 @@ def test_a_machine_is_followed_over_time(worn):
     assert by_share.persistence == (2, 3)
 
 
+@pytest.mark.slow
 def test_healthy_recordings_that_were_learned_from_are_told(worn):
     sentences = []
     folder = worn[0]

@@ -176,6 +176,7 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
         read(tmp_path / "a.npy")
 
 
+@pytest.mark.slow
 def test_files_as_published_agree_with_the_packed_data(real_data):
     sample = read(real_data / "bearing" / "2nd_test_sample")
     everything = load_bearing()
@@ -186,6 +187,7 @@ def test_files_as_published_agree_with_the_packed_data(real_data):
         np.testing.assert_allclose(table, packed, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_bearing_data_are_the_papers(real_data):
     # 984 files of 20,480 rows hold 204 disjoint sequences of 100 each.
     assert load_bearing().sequences(100).shape == (200_736, 100, 4)

@@ -89,6 +89,7 @@ def largest_root(first, second):
     return np.abs((a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)).roots()).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forced", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
 def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced):
@@ -165,12 +166,14 @@ def test_a_context_may_be_a_file_or_a_table(trained, tmp_path):
         trained.explain(table.rename_columns(["a", "b", "c"]))
 
 
+@pytest.mark.slow
 def test_a_game_of_weight_zero_is_no_game():
     deep, zero = fit(game=None), fit(weight=0.0)
     for ours, theirs in zip(deep.network_.parameters(), zero.network_.parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["symmetric", "asymmetric"])
 def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
     data = simulate_rig(rows=18 * 400, bearings=2, seed=3)
@@ -182,6 +185,7 @@ def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
     assert strict.variation < deep.variation
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss():
     history = fit(epochs=6, learning_rate=0.01, linear=0).history_
     assert [record["epoch"] for record in history] == [1, 2, 3, 4, 5, 6]
@@ -190,12 +194,14 @@ def test_training_lowers_the_loss():
     assert last["validation_loss"] == pytest.approx(last["validation_nll"] + last["validation_penalty"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(trained):
     context = RIG.values[0][:12]
     np.testing.assert_array_equal(fit().forecast(context).mean, trained.forecast(context).mean)
     assert not np.allclose(fit(seed=1).forecast(context).mean, trained.forecast(context).mean)
 
 
+@pytest.mark.slow
 def test_the_units_of_the_data_do_not_matter_when_scaling():
     factors = np.array([1e3, 1e-4, 2.0])
     trained = fit(order=2)
@@ -208,6 +214,7 @@ def test_the_units_of_the_data_do_not_matter_when_scaling():
     )
 
 
+@pytest.mark.slow
 def test_validation_data_may_be_given_or_left_out():
     validated = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
     assert "validation_loss" in validated.history_[-1]
@@ -218,6 +225,7 @@ def fit_with(**options):
     return Forecaster(**SMALL).fit(RIG, progress=False, **options)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
     calls = 0
     original = ForecastFit.loss
@@ -248,6 +256,7 @@ def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_what_is_left_open_is_chosen_and_saved(tmp_path):
     model = fit(radius=None, weight=0.3)
     chosen = (model.order_, model.radius_, model.ridge_, model.linear_)
@@ -283,6 +292,7 @@ def test_a_resumed_run_must_choose_the_same(tmp_path):
         fit_with(folder=tmp_path, resume=True)
 
 
+@pytest.mark.slow
 def test_a_network_is_never_worse_on_validation_data_than_the_law_that_it_began_as():
     spoilt = fit(learning_rate=3.0, epochs=2, game=None)
     assert spoilt.kept_ == 0
@@ -408,6 +418,7 @@ def test_settings_of_numpy_are_settings():
     assert model.channels == 3
 
 
+@pytest.mark.slow
 def test_a_single_channel_may_be_given_by_name(tmp_path):
     model = fit(RIG, channels="bearing 2")
     model.save(tmp_path)
@@ -500,6 +511,7 @@ def test_bad_calls_are_refused(trained):
 # -- trust ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forced", [False, True])
 def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
     rig = simulate_rig(files=2, rows=12_000, bearings=3, seed=1)

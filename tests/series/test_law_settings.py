@@ -47,6 +47,7 @@ def test_a_constant_has_nothing_to_explain():
     assert shares.isnan().all()
 
 
+@pytest.mark.slow
 def test_the_order_of_a_planted_law_is_chosen():
     first = choose(law_of(np.array([[0.9, 0.3], [-0.3, 0.9]])), noise(40, 60, 2), 20)
     assert first.order == 1
@@ -56,6 +57,7 @@ def test_the_order_of_a_planted_law_is_chosen():
     assert later.explained > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("channels", "most"), [(1, 4), (2, 4), (4, 3), (8, 1), (30, 2)])
 def test_laws_have_room_whatever_the_number_of_channels(channels, most):
     # A law of many lags: more order would always follow more of it.
@@ -68,6 +70,7 @@ def test_laws_have_room_whatever_the_number_of_channels(channels, most):
     assert laws.ridge >= 0.1 or not tight
 
 
+@pytest.mark.slow
 def test_a_saturated_order_is_chosen_where_it_explains_more():
     # Eight channels, each of which follows from the value before the present one: order 1 says little, and order 2
     # has 17 coefficients on 20 steps.

@@ -154,13 +154,13 @@ def _source_bytes(source: str | Path | Sequence[str]) -> Iterator[bytes]:
         yield from (f"{text}\n".encode() for text in source)
         return
     yield f"file{Path(source).suffix}".encode()
-    with _existing_existing_file(source).open("rb") as stream:
+    with _existing_file(source).open("rb") as stream:
         yield from iter(lambda: stream.read(1 << 20), b"")
 
 
-def _existing_existing_file(path: str | Path) -> Path:
+def _existing_file(path: str | Path) -> Path:
     path = Path(path)
-    if not path.is_existing_file():
+    if not path.is_file():
         raise InputError(
             "The source must be a list of SMILES, or the path of a file of them",
             got=f"{str(path)!r}, which is not a file",
