@@ -36,8 +36,6 @@ from pellucid.numbers import counted
 _CHUNK = 512
 # From this number of molecules on, `corpus_of` works on all cores and keeps junction trees on disk.
 _MANY = 2000
-# From this number of molecules on, `corpus_of` works on all cores and keeps junction trees on disk.
-_MANY = 2000
 
 
 class PackedTrees(NamedTuple):
@@ -281,11 +279,6 @@ class Corpus:
     def _rows(self, name: str, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         begin, end = self._bounds(name, indices)
         return self.arrays[name][ranges(begin, end)], np.concatenate([[0], np.cumsum(end - begin)])
-
-
-def corpus_of(smiles: Sequence[str], *, progress: bool = False) -> Corpus:
-    """The junction trees of molecules: of few in memory, of many on disk."""
-    return Corpus.of(smiles) if len(smiles) < _MANY else Corpus.build(smiles, progress=progress)
 
 
 def corpus_of(smiles: Sequence[str], *, progress: bool = False) -> Corpus:

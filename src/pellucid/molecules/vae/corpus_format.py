@@ -39,7 +39,6 @@ RAGGED = ("atoms", "bonds", "labels", "members", "texts")
 
 def all_arrays() -> dict[str, tuple[str, int]]:
     """The type and row length of every array, those of ends included."""
-    """The type and row length of every array, those of ends included."""
     return _ARRAYS | {f"{name}_ends": ("<i8", 1) for name in RAGGED}
 
 

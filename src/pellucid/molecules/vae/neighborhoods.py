@@ -10,7 +10,7 @@ import torch
 
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
-from pellucid.molecules.vae.corpus import Corpus, PackedTrees, corpus_of, corpus_of
+from pellucid.molecules.vae.corpus import Corpus, PackedTrees, corpus_of
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.neighborhoods import Neighborhoods
 
