@@ -23,7 +23,7 @@ class EncodableMolecules(NamedTuple):
     """Molecules, and which of them the encoder can read."""
 
     corpus: Corpus
-    index: np.ndarray
+    indices: np.ndarray
     """Indices in the corpus of those whose labels are all in the vocabulary."""
     rows: np.ndarray
     """Their positions in the argument, starting at 0."""
@@ -36,7 +36,7 @@ class EncodableMolecules(NamedTuple):
 
     def smiles(self) -> list[str]:
         """Canonical SMILES of those that the encoder can read, without stereochemistry, which it does not see."""
-        return [self.corpus.smiles(int(i)) for i in self.index]
+        return [self.corpus.smiles(int(i)) for i in self.indices]
 
 
 def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]) -> EncodableMolecules:

@@ -232,7 +232,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         """
         molecules = self._read(smiles, on_error)
         result = np.full((molecules.total, 4 * self.latent), np.nan, dtype=np.float32)
-        result[molecules.rows] = self._posteriors(molecules.corpus, molecules.index).numpy()
+        result[molecules.rows] = self._posteriors(molecules.corpus, molecules.indices).numpy()
         mean, log_variance = np.split(result, 2, axis=1)
         return Encoding(mean, log_variance, molecules.rejected)
 
@@ -284,7 +284,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, its expectation estimated by `draws` samples of each posterior."""
         molecules, draws = self._read(smiles, "raise"), _checks.whole(draws, 1, "draws")
-        corpus, index = molecules.corpus, molecules.index
+        corpus, index = molecules.corpus, molecules.indices
         joined = self._posteriors(corpus, index)
         return bound(self.network_, self.vocabulary_, corpus, index, joined, draws=draws, seed=seed)
 
