@@ -36,6 +36,7 @@ class OneTree:
         return self.tree(torch.from_numpy(x))[:, 0].numpy()
 
 
+@pytest.mark.slow
 def test_candidates_are_those_of_a_loop_over_scikit_learn():
     generator = np.random.default_rng(0)
     x = generator.normal(size=(60, 3))

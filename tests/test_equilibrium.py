@@ -119,6 +119,7 @@ def test_the_third_branch_keeps_labels_where_the_constraints_are_slack():
     assert f[8] < 4.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.4])
 @pytest.mark.parametrize("family", FAMILIES[:3], ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,6 +158,7 @@ def train_table(y, penalty, steps=300, rate=0.6):
     return f.detach()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("play", ["direct", "consensus", "banked", "asymmetric"])
@@ -186,6 +188,7 @@ def test_a_trained_table_reaches_the_equilibrium(play, seed, family):
     torch.testing.assert_close(train_table(y, penalty), expected, atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror_map", ["euclidean", "entropic"])
 @pytest.mark.parametrize("family", FAMILIES[:3], ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
@@ -202,6 +205,7 @@ def test_mirror_prox_reaches_the_optimum_of_the_uniform_criterion(seed, family, 
     assert game(f, x, hoods).deviations.max() <= margin + 1e-3
 
 
+@pytest.mark.slow
 def test_mirror_prox_reaches_the_played_equilibrium_with_a_ridge():
     x, y, hoods = instance(1)
     family, margin = pl.LinearFamily(ridge=0.5), 0.15
@@ -213,6 +217,7 @@ def test_mirror_prox_reaches_the_played_equilibrium_with_a_ridge():
     torch.testing.assert_close(f.detach(), equilibrium.uniform(y, x, hoods, family, margin=margin), atol=1e-3, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_same_uniform_problem_solved_by_cooper_agrees():
     x, y, hoods = instance(1)
     family, margin = pl.LinearFamily(), 0.15
@@ -272,6 +277,7 @@ def test_extreme_weights_and_margins(family):
         torch.testing.assert_close(near, exact, atol=1e-4, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("margin", [1e-2, 1e-4, 1e-6])

@@ -43,6 +43,7 @@ def finite_difference(function, f, step=1e-6):
     return gradient
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("deviation", DEVIATIONS)
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric"])

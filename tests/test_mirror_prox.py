@@ -78,6 +78,7 @@ def test_minibatches_move_only_their_own_multipliers(generator):
     assert (multipliers[index] != 1).all()
 
 
+@pytest.mark.slow
 def test_training_with_minibatches_meets_the_margin_where_deep_does_not(generator):
     problem = network_problem(generator)
     x, y, hoods, network, game, _ = problem
@@ -151,6 +152,7 @@ def test_mistakes_are_explained():
         prox.load_state_dict(other.state_dict())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("share", [0.25, 0.5])
 def test_the_rule_for_margin_and_step_reaches_the_margin_and_the_equilibrium(unit, share, generator):

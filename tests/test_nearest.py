@@ -52,6 +52,7 @@ def way(request, monkeypatch):
         monkeypatch.setattr(_nearest.Tree, "_walking_pays", lambda *_: request.param == "walk")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.usefixtures("way")
 def test_members_are_those_of_all_pairs_to_the_last_tie(name):

@@ -227,6 +227,7 @@ def test_a_file_with_impossible_neighborhoods_is_refused(tmp_path):
         torch.load(tmp_path / "hoods.pt")
 
 
+@pytest.mark.slow
 def test_importing_both_is_enough_to_load(tmp_path):
     torch.save(pl.windows([4], radius=1), tmp_path / "hoods.pt")
     code = f"import torch, pellucid; print(torch.load({str(tmp_path / 'hoods.pt')!r}))"

@@ -49,11 +49,14 @@ def test_there_is_python_to_run():
 
 
 def loaded_by(code):
-    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    # At the exit, for commands end the process.
+    told = "import atexit, sys; atexit.register(lambda: print(*sys.modules))"
+    command = [sys.executable, "-c", f"{told}; {code}"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
     return {name.partition(".")[0] for name in printed.split()}
 
 
+@pytest.mark.slow
 def test_the_core_leaves_heavy_libraries_alone():
     loaded = loaded_by("import pellucid; [getattr(pellucid, name) for name in pellucid.__all__]")
     assert {"numpy", "torch"} <= loaded

@@ -86,6 +86,7 @@ def test_its_weight_is_chosen_by_the_validation_data(curve, tmp_path):
     assert CurveModel.load(tmp_path / "run" / "game").weight == costs.chosen
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_result(curve, tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); from toy import CurveDomain; from pellucid import registry\n"

@@ -91,6 +91,7 @@ def run(
     return torch.cat([p.detach().flatten() for p in network.parameters()]), history, steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("validated", [True, False])
 @pytest.mark.parametrize("stop", [1, 5, 10, 11, 12, 20, 21, 30])
 def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, stop, validated):
@@ -103,6 +104,7 @@ def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, stop, validated
     assert steps == 30 - (stop - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [5, 12, 25])
 def test_dropout_is_drawn_as_if_there_had_been_no_interruption(tmp_path, stop):
     weights, history, _ = run(dropout=0.5)
@@ -148,6 +150,7 @@ def curved(folder=None, **options):
     return run(folder, epochs=8, patience=3, curve=CURVE, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [11, 21, 31, 35, 41, 51, 61, 71])
 def test_early_stopping_and_the_best_epoch_survive_an_interruption(tmp_path, stop):
     weights, history, _ = curved()
@@ -162,6 +165,7 @@ def test_early_stopping_and_the_best_epoch_survive_an_interruption(tmp_path, sto
     assert torch.equal(resumed, weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", [shutil.move, shutil.copytree])
 @pytest.mark.parametrize("stop", [11, 35, 41, 51, 61])
 def test_a_folder_that_was_moved_or_copied_resumes_to_the_same_result(tmp_path, stop, move):
@@ -182,6 +186,7 @@ OLD_KEY = (
 OLD_STOPPING = "EarlyStopping{'monitor': 'validation_loss', 'mode': 'min'}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [5, 35, 51, 61])
 def test_checkpoints_of_the_first_version_are_resumed(tmp_path, stop):
     weights, history, _ = curved()

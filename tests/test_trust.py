@@ -22,6 +22,7 @@ def drawn(count, seed, size=12):
     return f, x, pl.from_lists(members, centers=[own[0] for own in members])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [pl.LinearFamily(), pl.TreeFamily(depth=2)], ids=["linear", "tree"])
 @pytest.mark.parametrize("level", [0.8, 0.9])
 def test_the_coverage_on_fresh_neighborhoods_is_the_level(family, level):

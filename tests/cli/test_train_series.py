@@ -30,7 +30,7 @@ def stamps(keep):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workspace(tmp_path_factory):
     """A folder of two recordings with gaps and times, and a run on them."""
     folder = tmp_path_factory.mktemp("recordings")
     (folder / "data").mkdir()
@@ -38,26 +38,26 @@ def place(tmp_path_factory):
         keep = [i for i in range(ROWS) if name == "b.csv" or not 300 <= i < 400]
         left, right = values[keep].round(5).T
         write(folder / "data" / name, ["when", "left", "right"], [stamps(keep), left, right])
-    shown = run("train", "series", folder / "data", "-o", folder / "run", *SMALL, "--split", "time").stdout
-    return folder, shown
+    output = run("train", "series", folder / "data", "-o", folder / "run", *SMALL, "--split", "time").stdout
+    return folder, output
 
 
-def test_what_was_decided_is_said_and_written_down(place):
-    folder, shown = place
+def test_what_was_decided_is_said_and_written_down(workspace):
+    folder, output = workspace
     decisions = [
         "when is ignored, as it holds dates or times",
         "1 gap in time, 16.8 min after row 300 of a.csv, where a step is 10 s: the recording is cut there; "
         "--fill linear fills up to 5 missing rows, --gaps ignore joins what is on either side",
     ]
-    assert shown.splitlines()[:3] == [*decisions, "data: 3 recordings of left, right; 1,300 rows"]
+    assert output.splitlines()[:3] == [*decisions, "data: 3 recordings of left, right; 1,300 rows"]
     data = json.loads((folder / "run" / "summary.json").read_text())["data"]
     assert [sentence.split(";")[0] for sentence in data["decisions"]] == [s.split(";")[0] for s in decisions]
     assert "1 gap in time, 16.8 min" in (folder / "run" / "report.html").read_text()
 
 
-def test_the_split_is_said_and_written_down(place):
-    folder, shown = place
-    assert "split: tested on the end of each recording, validated on the rows before" in shown
+def test_the_split_is_said_and_written_down(workspace):
+    folder, output = workspace
+    assert "split: tested on the end of each recording, validated on the rows before" in output
     summary = json.loads((folder / "run" / "summary.json").read_text())
     assert summary["data"]["split"] == "time"
     # Of 19 and 23 sequences two each.
@@ -69,9 +69,9 @@ def test_a_trend_is_told_before_the_training_and_with_the_numbers(tmp_path):
     drift = RIG[0][:, 0] + np.arange(ROWS) * 0.01
     path = write(tmp_path / "a.csv", ["wear", "right"], [drift, RIG[0][:, 1]])
     words = ["train", "series", path, *SMALL]
-    shown = run(*words, "-o", tmp_path / "run").stdout
-    assert shown.count("The recordings trend (the level of wear)") == 2
-    assert "split: validation and test pieces cut out at random" in shown
+    output = run(*words, "-o", tmp_path / "run").stdout
+    assert output.count("The recordings trend (the level of wear)") == 2
+    assert "split: validation and test pieces cut out at random" in output
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["verdict"][0].endswith("test on the end with --split time.")
     assert "The recordings trend" not in run(*words, "-o", tmp_path / "time", "--split", "time").stdout
@@ -81,9 +81,9 @@ def test_clocks_of_files_without_names_are_left_out(tmp_path):
     micro = 65_664 + 390 * np.arange(ROWS)
     clock = [np.full(ROWS, 9), np.full(ROWS, 39), 39 + micro // 1_000_000, micro % 1_000_000]
     path = write(tmp_path / "acc_00001.csv", None, [*clock, *RIG[0].T])
-    shown = run("train", "series", path, "-o", tmp_path / "run", *SMALL).stdout
-    assert "channel 1, channel 2, channel 3 and channel 4 are ignored, as each belongs to a clock" in shown
-    assert "keep with --channels 'channel 1,channel 2,channel 3,channel 4,channel 5,channel 6'" in shown
+    output = run("train", "series", path, "-o", tmp_path / "run", *SMALL).stdout
+    assert "channel 1, channel 2, channel 3 and channel 4 are ignored, as each belongs to a clock" in output
+    assert "keep with --channels 'channel 1,channel 2,channel 3,channel 4,channel 5,channel 6'" in output
     assert Forecaster.load(tmp_path / "run" / "deep").channels_ == ("channel 5", "channel 6")
 
 
@@ -95,8 +95,8 @@ def test_blanks_and_columns_are_treated_as_asked(tmp_path):
     assert "column 'note', row 2; correct it, or leave that column out with --drop" in run(*words, code=1).stderr
     stopped = run(*words, "--drop", "note", code=1).stderr
     assert "row 102 (2 in all); fill with --fill linear or --fill previous, or cut there with" in stopped
-    shown = run(*words, "--drop", "note", "--fill", "linear").stdout
-    assert "2 blank cells filled by straight lines (left 2)" in shown
+    output = run(*words, "--drop", "note", "--fill", "linear").stdout
+    assert "2 blank cells filled by straight lines (left 2)" in output
     # Other commands read as the run did, or as they are told.
     assert len(run("predict", tmp_path / "run", path).stdout.splitlines()) == 1 + 10 * 2
     refused = run("predict", tmp_path / "run", path, "--fill", "split").stdout.splitlines()
@@ -127,27 +127,27 @@ def explained(path):
     return json.loads(path.read_text())
 
 
-def test_a_forecast_is_explained_after_any_row(place, tmp_path):
-    folder, _ = place
+def test_a_forecast_is_explained_after_any_row(workspace, tmp_path):
+    folder, _ = workspace
     file, model = folder / "data" / "b.csv", Forecaster.load(folder / "run" / "deep")
     values = read(file).values[0]
     run("explain", folder / "run", file, "--at", 250, "-o", tmp_path / "x.json")
-    found = explained(tmp_path / "x.json")
-    assert found["place"] == "b.csv, after row 250"
-    np.testing.assert_allclose(found["mean"], model.explain(values[:250]).mean)
-    np.testing.assert_allclose(found["actual"], values[250:260])
+    generated = explained(tmp_path / "x.json")
+    assert generated["place"] == "b.csv, after row 250"
+    np.testing.assert_allclose(generated["mean"], model.explain(values[:250]).mean)
+    np.testing.assert_allclose(generated["actual"], values[250:260])
     run("explain", folder / "run", file, "--at", 250, "--forced", "-o", tmp_path / "x.json")
     forced = explained(tmp_path / "x.json")
     np.testing.assert_allclose(forced["mean"], model.explain(values[:250], values[250:260]).mean)
-    assert not np.allclose(forced["mean"], found["mean"])
+    assert not np.allclose(forced["mean"], generated["mean"])
     # Without a row: along the last values of the file.
     run("explain", folder / "run", file, "--forced", "-o", tmp_path / "x.json")
     assert explained(tmp_path / "x.json")["place"] == f"b.csv, after row {ROWS - 10}"
     np.testing.assert_allclose(explained(tmp_path / "x.json")["actual"], values[-10:])
 
 
-def test_rows_are_counted_across_gaps(place, tmp_path):
-    folder, _ = place
+def test_rows_are_counted_across_gaps(workspace, tmp_path):
+    folder, _ = workspace
     result = run("explain", folder / "run", folder / "data" / "a.csv", "--at", 350, "-o", tmp_path / "x.json")
     assert "1 gap in time" in result.stderr
     np.testing.assert_allclose(explained(tmp_path / "x.json")["context"], RIG[0][430:450], atol=1e-5)
@@ -161,18 +161,18 @@ def test_rows_are_counted_across_gaps(place, tmp_path):
         (["--at", 595, "--forced"], "--forced needs the 10 rows that came after. Got 5 in a.csv"),
     ],
 )
-def test_rows_that_cannot_be_explained_are_said(place, words, message):
-    folder, _ = place
+def test_rows_that_cannot_be_explained_are_said(workspace, words, message):
+    folder, _ = workspace
     assert message in run("explain", folder / "run", folder / "data" / "a.csv", *words, code=1).stderr
 
 
-def test_every_recording_of_a_folder_is_explained(place, tmp_path):
-    folder, _ = place
+def test_every_recording_of_a_folder_is_explained(workspace, tmp_path):
+    folder, _ = workspace
     words = ["explain", folder / "run", folder / "data"]
-    shown = run(*words).stdout.splitlines()
-    assert shown.pop(0) == "each step from the forecast so far"
-    assert [line.split(",")[0] for line in shown[2:4]] == ["a.csv", "b.csv"]
-    assert shown[4] == "held-out variance explained is over one-step predictions of the whole recording"
+    output = run(*words).stdout.splitlines()
+    assert output.pop(0) == "each step from the forecast so far"
+    assert [line.split(",")[0] for line in output[2:4]] == ["a.csv", "b.csv"]
+    assert output[4] == "held-out variance explained is over one-step predictions of the whole recording"
     for kind in ("html", "json", "csv"):
         run(*words, "-o", tmp_path / f"x.{kind}")
     contents = explained(tmp_path / "x.json")
@@ -180,11 +180,11 @@ def test_every_recording_of_a_folder_is_explained(place, tmp_path):
     model = Forecaster.load(folder / "run" / "deep")
     law = model.law_of(folder / "data" / "b.csv")
     np.testing.assert_allclose(contents[1]["overall"]["parameters"], law.parameters)
-    whole, local = law.shares()
-    assert shown[3].split()[-2:] == [f"{local:.0%}", f"{whole:.0%}"]
+    overall, local = law.shares()
+    assert output[3].split()[-2:] == [f"{local:.0%}", f"{overall:.0%}"]
     enough = sum(np.mean(c["overall"]["explained"]) >= np.mean(c["overall"]["local"]) for c in contents)
     sentence = f"in {enough} of 2 one law for the whole recording is enough"
-    assert any(line.startswith(sentence) for line in shown) == (enough > 0)
+    assert any(line.startswith(sentence) for line in output) == (enough > 0)
     rows = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
     assert len(rows) == 2 * 10 * 2
     assert rows[-1]["recording"] == f"b.csv, after row {ROWS}"
@@ -198,8 +198,8 @@ def test_every_recording_of_a_folder_is_explained(place, tmp_path):
 
 
 @pytest.mark.parametrize("bad", [True, False])
-def test_files_that_cannot_be_explained_are_skipped_and_listed(place, tmp_path, bad):
-    folder, _ = place
+def test_files_that_cannot_be_explained_are_skipped_and_listed(workspace, tmp_path, bad):
+    folder, _ = workspace
     good = (folder / "data" / "b.csv").read_text()
     (tmp_path / "b.csv").write_text(good)
     (tmp_path / "c.csv").write_text(good)
@@ -219,8 +219,8 @@ def test_files_that_cannot_be_explained_are_skipped_and_listed(place, tmp_path, 
     assert "needs the 20 rows" in run("explain", folder / "run", tmp_path / "short.csv", code=1).stderr
 
 
-def test_a_folder_of_which_nothing_can_be_explained_is_an_error(place, tmp_path):
-    folder, _ = place
+def test_a_folder_of_which_nothing_can_be_explained_is_an_error(workspace, tmp_path):
+    folder, _ = workspace
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("when,left\n2024-05-01 12:00:00,1\n")
     assert "Got 'right'; its columns are when, left" in run("explain", folder / "run", tmp_path, code=1).stderr
@@ -229,8 +229,8 @@ def test_a_folder_of_which_nothing_can_be_explained_is_an_error(place, tmp_path)
     assert "Got 8 in a.csv up to row 8" in run("explain", folder / "run", tmp_path, code=1).stderr
 
 
-def test_a_page_of_many_recordings_shows_the_worst(place, tmp_path, monkeypatch):
-    folder, _ = place
+def test_a_page_of_many_recordings_shows_the_worst(workspace, tmp_path, monkeypatch):
+    folder, _ = workspace
     monkeypatch.setattr("pellucid.series.report._PANELS", 4)
     for i in range(3):
         (tmp_path / f"{i}.csv").write_bytes((folder / "data" / "b.csv").read_bytes())

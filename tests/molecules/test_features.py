@@ -63,6 +63,7 @@ def test_every_element_charge_and_count_of_hydrogens_has_chemprops_features():
     require_chemprops(brackets, molecules=2500, atoms=2500, bonds=0)
 
 
+@pytest.mark.slow
 def test_real_molecules_have_chemprops_features(real_data):
     with (real_data / "molecules" / "tox21.csv").open(newline="") as stream:
         tox21 = [row["smiles"] for row in csv.DictReader(stream)]

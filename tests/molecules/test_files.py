@@ -103,6 +103,7 @@ def test_the_embedded_series():
     assert 3 < table.y.min() < table.y.max() < 12
 
 
+@pytest.mark.slow
 def test_tox21_has_twelve_labels(real_data):
     table = read(real_data / "molecules" / "tox21.csv", on_error="skip")
     assert len(table.targets) == 12

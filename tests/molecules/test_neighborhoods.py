@@ -107,6 +107,7 @@ def test_mistakes_are_told(settings, message):
         SimilarityRule(**settings)
 
 
+@pytest.mark.slow
 def test_members_come_most_similar_first_whatever_their_origin():
     series = nav17().select(range(0, 1017, 8))
     similar = SimilarityRule(groups_per_kind=5)

@@ -133,6 +133,7 @@ def test_a_page_without_levels_says_what_to_do(tmp_path):
     assert "Alarm levels of 99 % are not known: 20 healthy recordings are enough for 95.2 %" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", MARKUP)
 def test_names_are_never_markup(bad, tmp_path):
     condition = replace(condition_over_time(), channels=(bad, "right", "all channels"), recordings=(bad,) * 40)

@@ -53,11 +53,11 @@ def errors_of(*relative, count=40, noise=0.0, seed=1):
 )  # fmt: skip
 def test_networks_are_held_against_the_linear_law(deep, game, words):
     pairs = {name: errors_of(*pair) for name, pair in (("DEEP", deep), ("GAME", game)) if pair is not None}
-    found = compare_with_baseline(pairs, errors_of(0.88, 0.7), 1.0)
+    sentences = compare_with_baseline(pairs, errors_of(0.88, 0.7), 1.0)
     if words is None:
-        assert found == []
+        assert sentences == []
         return
-    (sentence,) = found
+    (sentence,) = sentences
     assert sentence.startswith(words)
     assert "linear law 0.88 (0.7)" in sentence
     assert f"DEEP {deep[0]:.3g} ({deep[1]:.3g})" in sentence
@@ -75,7 +75,7 @@ def test_differences_within_their_error_are_none():
 def test_few_sequences_decide_nothing():
     deep, game, law = (errors_of(*pair, count=4) for pair in ((0.49, 0.3), (0.365, 0.27), (0.36, 0.26)))
     (sentence,) = compare_with_baseline({"DEEP": deep, "GAME": game}, law, 1.0)
-    assert sentence.startswith("So few validation sequences (4) cannot decide whether the networks or one linear law")
+    assert sentence.startswith("4 validation sequences are too few to decide whether the networks or one linear law")
     assert "Use the" not in sentence
 
 
@@ -91,9 +91,9 @@ def test_the_law_that_networks_begin_as_is_the_one_they_are_held_against():
     linear = Baseline.of(learned, 8, 4, lags=1)
     assert linear.about.startswith("one linear law of the last value for everything, ")
     np.testing.assert_allclose(sequence_errors(model, other), linear.sequence_errors(other, 8, 4), rtol=1e-4)
-    scores, told = model.evaluate(other), linear.measured(other, 8, 4).scores
+    scores, errors = model.evaluate(other), linear.measured(other, 8, 4).scores
     for key in ("relative_error", "relative_error_one_step", "error"):
-        assert told[key] == pytest.approx(getattr(scores, key), rel=1e-4)
+        assert errors[key] == pytest.approx(getattr(scores, key), rel=1e-4)
     spread = linear.spread(other, 8, 4)
     relative = np.sqrt(linear.sequence_errors(other, 8, 4).mean(0) / spread)
-    np.testing.assert_allclose(relative, [told["relative_error"], told["relative_error_one_step"]], rtol=1e-9)
+    np.testing.assert_allclose(relative, [errors["relative_error"], errors["relative_error_one_step"]], rtol=1e-9)

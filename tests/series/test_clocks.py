@@ -15,8 +15,8 @@ uneven = np.cumsum(generator.exponential(size=N))
 def reasons(names, columns, *, named=True):
     """The columns that are called clocks, and why; beside them there are always two signals."""
     table = np.stack([*columns, noise, noise**2], axis=1)
-    found = clocks_of([*names, "left", "right"], [table], named=named)
-    return {column: clock.reason for clock in found for column in clock.columns}
+    clocks = clocks_of([*names, "left", "right"], [table], named=named)
+    return {column: clock.reason for clock in clocks for column in clock.columns}
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def reasons(names, columns, *, named=True):
     ],
 )
 def test_clocks_with_names(name, column, reason):
-    found = reasons([name], [column])
-    assert list(found) == [0]
-    assert reason in found[0]
+    result = reasons([name], [column])
+    assert list(result) == [0]
+    assert reason in result[0]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def femto(begin, unit, rate=39.0625):
     """Hour, minute, second and a fraction, as in the PRONOSTIA bearing files, which have no line of names."""
     time = begin + np.floor(rate * k * 10) / 1e6
     fraction = np.round((time % 1) * unit)
-    whole = np.floor(time) + fraction // unit
-    return [whole // 3600, whole // 60 % 60, whole % 60, fraction % unit]
+    full = np.floor(time) + fraction // unit
+    return [full // 3600, full // 60 % 60, full % 60, fraction % unit]
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_a_first_column_must_rise_in_every_file():
 
 def parts_of(seconds, unit):
     """Hours, minutes, seconds and a fraction."""
-    whole = np.floor(seconds)
-    return [whole // 3600 % 24, whole // 60 % 60, whole % 60, np.round((seconds - whole) * unit)]
+    full = np.floor(seconds)
+    return [full // 3600 % 24, full // 60 % 60, full % 60, np.round((seconds - full) * unit)]
 
 
 @pytest.mark.parametrize(

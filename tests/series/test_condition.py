@@ -17,6 +17,8 @@ from pellucid.series.data import Recordings
 from pellucid.series.indicators import INDICATORS, LagMoments, indicators_of
 from pellucid.series.stream import Tally, hours_of, sources_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "context": 20, "horizon": 10, "radius": 4, "order": 2, "width": 16, "kernel": 5, "stride": 5, "epochs": 8,
     "batch_size": 32, "learning_rate": 0.02,
@@ -71,9 +73,9 @@ def louder(x):
 
 
 def test_a_change_of_dynamics_is_found_where_loudness_does_not_change(follow):
-    found = follow(rougher)
-    alarms = {(a.channel, a.indicator): a for a in found.alarms}
-    needed = found.persistence[0]
+    condition = follow(rougher)
+    alarms = {(a.channel, a.indicator): a for a in condition.alarms}
+    needed = condition.persistence[0]
     for indicator in ("law", "likelihood"):
         alarm = alarms["bearing 2", indicator]
         # All after the change are beyond, so that the alarm comes with the fourth of them, or a chance before.
@@ -82,21 +84,21 @@ def test_a_change_of_dynamics_is_found_where_loudness_does_not_change(follow):
         assert alarm.side == "above"
     assert ("bearing 2", "rms") not in alarms
     assert ("bearing 2", "sd") not in alarms
-    assert ranked(found)[0] == "bearing 2"
-    assert verdicts(found)[0].startswith(f"bearing 2: alarm since recording {BEGIN + needed} of 65")
+    assert ranked(condition)[0] == "bearing 2"
+    assert verdicts(condition)[0].startswith(f"bearing 2: alarm since recording {BEGIN + needed} of 65")
 
 
 def test_the_likelihood_is_blind_to_a_change_towards_what_is_easier_to_predict(follow):
-    found = follow(smoother)
-    alarms = {(a.channel, a.indicator): a for a in found.alarms}
+    condition = follow(smoother)
+    alarms = {(a.channel, a.indicator): a for a in condition.alarms}
     assert BEGIN + 2 <= alarms["bearing 2", "law"].first <= BEGIN + 4
     assert ("bearing 2", "likelihood") not in alarms
     assert ("bearing 2", "rms") not in alarms
 
 
 def test_a_change_of_loudness_is_found_by_rms_and_not_by_the_law(follow):
-    found = follow(louder, channel=0)
-    alarms = {(a.channel, a.indicator): a for a in found.alarms}
+    condition = follow(louder, channel=0)
+    alarms = {(a.channel, a.indicator): a for a in condition.alarms}
     for indicator in ("rms", "sd"):
         assert BEGIN + 2 <= alarms["bearing 1", indicator].first <= BEGIN + 4
         assert alarms["bearing 1", indicator].lasts is not None
@@ -105,67 +107,67 @@ def test_a_change_of_loudness_is_found_by_rms_and_not_by_the_law(follow):
     # The law of each recording is what it was: loudness is divided out.
     sound = follow()
     law = INDICATORS.index("law")
-    np.testing.assert_allclose(found.values[:, law, 0], sound.values[:, law, 0], rtol=1e-6, atol=1e-9)
-    assert ranked(found)[0] == "bearing 1"
+    np.testing.assert_allclose(condition.values[:, law, 0], sound.values[:, law, 0], rtol=1e-6, atol=1e-9)
+    assert ranked(condition)[0] == "bearing 1"
 
 
 def test_a_silent_channel_is_below_healthy(follow):
-    found = follow(lambda x: 0 * x)
-    alarm = next(a for a in found.alarms if (a.channel, a.indicator) == ("bearing 2", "rms"))
+    condition = follow(lambda x: 0 * x)
+    alarm = next(a for a in condition.alarms if (a.channel, a.indicator) == ("bearing 2", "rms"))
     assert (alarm.first, alarm.side) == (BEGIN + 3, "below")
-    assert np.isfinite(found.values[BEGIN:, INDICATORS.index("law"), 1]).all()
+    assert np.isfinite(condition.values[BEGIN:, INDICATORS.index("law"), 1]).all()
 
 
 def test_a_healthy_machine_raises_no_alarm(follow):
-    found = follow()
-    assert found.alarms == []
-    assert verdicts(found) == ["No channel shows an alarm."]
-    assert "No channel shows an alarm." in str(found)
-    check = found.false_alarms
+    condition = follow()
+    assert condition.alarms == []
+    assert verdicts(condition) == ["No channel shows an alarm."]
+    assert "No channel shows an alarm." in str(condition)
+    check = condition.false_alarms
     assert check.level == 0.95
     assert check.beyond <= 0.1  # 20 recordings of 22 indicators, of which many rise and fall together
     assert (check.raised, check.of) == (0, 22)
-    assert "drift" not in str(found)
+    assert "drift" not in str(condition)
 
 
 def test_healthy_recordings_that_drift_are_told(follow):
-    found = follow()
-    drift = found.reference.copy()
-    drift[20:] += 10 * found.limits.scale
-    drifting = replace(found, reference=drift, healthy=np.zeros(65, dtype=bool))
+    condition = follow()
+    drift = condition.reference.copy()
+    drift[20:] += 10 * condition.limits.scale
+    drifting = replace(condition, reference=drift, healthy=np.zeros(65, dtype=bool))
     assert drifting.false_alarms.beyond == 1.0
     assert drifting.false_alarms.raised == 22
     assert "100 % of values in the second half are beyond; 22 of 22 indicators of channels raise" in str(drifting)
     assert "note: the healthy recordings drift" in str(drifting)
-    assert replace(found, reference=drift[:17]).false_alarms is None
-    strict = replace(found, level=0.97)
+    assert replace(condition, reference=drift[:17]).false_alarms is None
+    strict = replace(condition, level=0.97)
     assert strict.false_alarms.level == pytest.approx(20 / 21)
     assert "by 95.2 % limits (the highest level that 20 recordings are enough for) from the first half" in str(strict)
-    assert "by 95 % limits from the first half of the healthy recordings, " in str(found)
+    assert "by 95 % limits from the first half of the healthy recordings, " in str(condition)
 
 
 def test_an_alarm_that_passes_does_not_last(follow, model, rig):
     values = [table.copy() for table in rig[LEARNED:].values]
     for table in values[45:50]:
         table[:, 2] *= 3
-    found = assess(
+    condition = assess(
         model,
         Recordings(values=tuple(values), channels=rig.channels, sources=rig.sources[LEARNED:]),
         healthy=HEALTHY,
         level=0.95,
         sequences=20,
     )
-    alarm = next(a for a in found.alarms if (a.channel, a.indicator) == ("bearing 3", "rms"))
+    alarm = next(a for a in condition.alarms if (a.channel, a.indicator) == ("bearing 3", "rms"))
     assert (alarm.first, alarm.lasts) == (48, None)
     assert alarm.peak_at in range(45, 50)
-    assert any("come and go" in line for line in verdicts(found))
-    assert "49~ " in str(found) or "49~\n" in str(found)
+    assert any("come and go" in line for line in verdicts(condition))
+    assert "49~ " in str(condition) or "49~\n" in str(condition)
 
 
 def test_what_was_before_the_healthy_ones_is_not_judged(follow):
-    found = follow(rougher)
-    late = replace(found, healthy=np.arange(len(found)) >= BEGIN - 10)
-    assert late.judged == len(found)
+    condition = follow(rougher)
+    late = replace(condition, healthy=np.arange(len(condition)) >= BEGIN - 10)
+    assert late.first_judged == len(condition)
     assert late.alarms == []
 
 
@@ -186,19 +188,19 @@ def test_the_likelihood_is_that_of_scipy(model, rig):
     z = model.scaling_.standardize(part.sequences(30))
     with torch.no_grad():
         gaussian, _ = model.network_(z[:, :-1], last=10)
-    own, joint = [], []
+    marginal, joint = [], []
     for s in range(2):
         for t in range(10):
             factor = gaussian.factor[s, t].double().numpy()
             covariance, mean, x = factor @ factor.T, gaussian.mean[s, t].numpy(), z[s, 20 + t].numpy()
-            own.append([-stats.norm.logpdf(x[k], mean[k], np.sqrt(covariance[k, k])) for k in range(3)])
+            marginal.append([-stats.norm.logpdf(x[k], mean[k], np.sqrt(covariance[k, k])) for k in range(3)])
             joint.append(-stats.multivariate_normal.logpdf(x, mean, covariance))
-    found = indicators_of(model, part, 99, 2)
-    np.testing.assert_allclose(found.values[3], np.mean(own, axis=0), rtol=1e-4)
-    assert found.joint == pytest.approx(np.mean(joint), rel=1e-4)
+    indicators = indicators_of(model, part, 99, 2)
+    np.testing.assert_allclose(indicators.values[3], np.mean(marginal, axis=0), rtol=1e-4)
+    assert indicators.joint == pytest.approx(np.mean(joint), rel=1e-4)
     # In the units of the data it is the score that a run reports.
     expected = model.evaluate(part, forced=True).negative_log_likelihood
-    assert found.joint + np.log(model.scaling_.scale).sum() == pytest.approx(expected, rel=1e-4)
+    assert indicators.joint + np.log(model.scaling_.scale).sum() == pytest.approx(expected, rel=1e-4)
 
 
 def test_deviation_and_explained_are_those_of_held_out_steps(model, rig):
@@ -246,18 +248,18 @@ def test_the_change_between_two_first_order_laws_has_a_closed_form():
 def test_moments_without_one_are_those_of_the_others(rig):
     parts = [LagMoments.of(table, 2) for table in rig.values[:5]]
     left = LagMoments.mean(parts).without(parts[2], 5)
-    for found, expected in zip(left, LagMoments.mean(parts[:2] + parts[3:]), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    for moment, expected in zip(left, LagMoments.mean(parts[:2] + parts[3:]), strict=True):
+        np.testing.assert_allclose(moment, expected, atol=1e-12)
 
 
 def test_healthy_laws_are_compared_with_those_of_the_others(follow, rig):
-    found = follow()
+    condition = follow()
     sound = [LagMoments.of(table, 2) for table in rig[LEARNED:].values[:HEALTHY]]
     law = INDICATORS.index("law")
     expected = sound[3].change(LagMoments.mean(sound[:3] + sound[4:]).law())
-    np.testing.assert_allclose(found.values[3, law, :3], expected, rtol=1e-6)
+    np.testing.assert_allclose(condition.values[3, law, :3], expected, rtol=1e-6)
     later = LagMoments.of(rig[LEARNED:].values[60], 2).change(LagMoments.mean(sound).law())
-    np.testing.assert_allclose(found.values[60, law, :3], later, rtol=1e-6)
+    np.testing.assert_allclose(condition.values[60, law, :3], later, rtol=1e-6)
 
 
 # -- levels and alarms ------------------------------------------------------------------------------------------------
@@ -344,51 +346,53 @@ def test_healthy_recordings_are_named_in_any_way(follow, model, rig):
 
 
 def test_a_folder_is_read_in_the_order_of_time_and_file_by_file(model, rig, tmp_path, monkeypatch):
-    from pellucid.series import files
+    from pellucid.series import sources
 
     source = rig[LEARNED : LEARNED + 24]
     for i, table in enumerate(source.values):
         np.savez(tmp_path / f"run {i + 1}.npz", x=table, channels=rig.channels)
     (tmp_path / ".hidden").write_text("nothing")
     seen = []
-    once = files.read
-    monkeypatch.setattr(files, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
-    found = assess(model, tmp_path, healthy=20, level=0.95, sequences=5)
+    once = sources.read
+    monkeypatch.setattr(sources, "read", lambda path, **options: seen.append(path.name) or once(path, **options))
+    condition = assess(model, tmp_path, healthy=20, level=0.95, sequences=5)
     assert seen == [f"run {i + 1}.npz" for i in range(24)]
-    assert found.recordings == tuple(seen)
+    assert condition.recordings == tuple(seen)
     expected = assess(model, source, healthy=20, level=0.95, sequences=5)
-    np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(condition.values, expected.values)
     listed = assess(model, [tmp_path / name for name in seen], healthy=20, level=0.95, sequences=5)
     np.testing.assert_array_equal(listed.values, expected.values)
 
 
 def test_one_long_recording_is_cut(model, rig):
-    whole = np.concatenate(rig[LEARNED : LEARNED + 4].values)
-    cut = assess(model, recordings(whole, rig.channels), every=300, healthy=10, level=0.9, sequences=3)
-    parts = [whole[row : row + 300] for row in range(0, 6000, 300)]
+    source = np.concatenate(rig[LEARNED : LEARNED + 4].values)
+    cut = assess(model, recordings(source, rig.channels), every=300, healthy=10, level=0.9, sequences=3)
+    parts = [source[row : row + 300] for row in range(0, 6000, 300)]
     expected = assess(model, parts, healthy=10, level=0.9, sequences=3)
     np.testing.assert_array_equal(cut.values, expected.values)
     assert cut.recordings[1] == "the array, rows 301 to 600"
 
 
 def test_what_is_too_short_is_skipped_and_counted(model, rig):
-    whole = rig[LEARNED : LEARNED + 4]
+    source = rig[LEARNED : LEARNED + 4]
     # 700 rows, 20 in between two gaps, and 1,000.
-    cut = whole.cut([(0, 0, 700), (0, 740, 760), (0, 0, 250), (1, 100, 1100), (2, 0, 1500), (3, 0, 1500)])
-    found = assess(model, cut, every=300, healthy=10, level=0.9, sequences=3)
-    assert len(found) == 2 + 3 + 5 + 5
-    assert found.notes == (
+    cut = source.cut([(0, 0, 700), (0, 740, 760), (0, 0, 250), (1, 100, 1100), (2, 0, 1500), (3, 0, 1500)])
+    condition = assess(model, cut, every=300, healthy=10, level=0.9, sequences=3)
+    assert len(condition) == 2 + 3 + 5 + 5
+    assert condition.notes == (
         "470 rows are not used: 200 at the ends of recordings, too few for a further piece; 270 in 2 parts of fewer "
         "than 300 rows",
     )
-    assert found.to_dict()["notes"] == list(found.notes)
-    label = whole.sources[1]
-    assert found.recordings[2:4] == (f"{label}, rows 101 to 400", f"{label}, rows 401 to 700")
+    assert condition.to_dict()["notes"] == list(condition.notes)
+    label = source.sources[1]
+    assert condition.recordings[2:4] == (f"{label}, rows 101 to 400", f"{label}, rows 401 to 700")
     pieces = assess(model, cut, healthy=4, level=0.5, sequences=3)
     assert pieces.notes == ("20 rows are not used: 20 in 1 part of fewer than 30 rows",)
     assert len(pieces) == 5
-    with pytest.raises(InputError, match=r"context \+ horizon = 30 rows. Got 20 in .*, the longest piece of what was"):
-        assess(model, whole.cut([(0, 0, 20), (0, 40, 50)]))
+    with pytest.raises(
+        InputError, match=r"context \+ horizon = 30 rows. Got 20 in .*, the longest piece between gaps and blanks"
+    ):
+        assess(model, source.cut([(0, 0, 20), (0, 40, 50)]))
     with pytest.raises(InputError, match="several recordings .* Got 1; choose a smaller `every`"):
         assess(model, rig[8], every=1000)
 
@@ -408,17 +412,17 @@ def test_notes_of_many_files_are_few():
 
 def test_recordings_of_an_array_follow_each_other(model, rig, tmp_path):
     np.savez(tmp_path / "a.npz", x=np.stack(rig[LEARNED : LEARNED + 4].values), channels=rig.channels)
-    found = assess(model, tmp_path / "a.npz", every=300, healthy=10, level=0.9, sequences=3)
-    assert len(found) == 20
-    assert found.notes == ()
+    condition = assess(model, tmp_path / "a.npz", every=300, healthy=10, level=0.9, sequences=3)
+    assert len(condition) == 20
+    assert condition.notes == ()
 
 
 def test_a_single_channel_has_no_others(rig):
     source = rig.select(["bearing 1"])
     model = Forecaster(**SMALL | {"epochs": 1, "stride": 10}).fit(source[:4], progress=False)
-    found = assess(model, source[4:34], healthy=25, level=0.9, sequences=4)
-    assert found.channels == ("bearing 1",)
-    assert np.isfinite(found.values).all()
+    condition = assess(model, source[4:34], healthy=25, level=0.9, sequences=4)
+    assert condition.channels == ("bearing 1",)
+    assert np.isfinite(condition.values).all()
 
 
 def test_the_order_of_the_laws_is_the_models_or_yours(follow):
@@ -438,64 +442,64 @@ def test_names_tell_the_time():
 
 
 def test_it_is_written_down(follow, tmp_path):
-    found = follow(rougher)
-    found.to_json(tmp_path / "a.json")
+    condition = follow(rougher)
+    condition.to_json(tmp_path / "a.json")
     content = json.loads((tmp_path / "a.json").read_text())
     assert content["indicators"] == list(INDICATORS)
     assert content["healthy"] == list(range(HEALTHY))
     assert content["calibrated"] == HEALTHY
-    assert content["values"][2][0][1] == pytest.approx(found.values[2, 0, 1], rel=1e-5)
+    assert content["values"][2][0][1] == pytest.approx(condition.values[2, 0, 1], rel=1e-5)
     assert content["values"][2][0][3] is None  # all channels together have no rms
-    assert [a["first"] for a in content["alarms"]] == [a.first for a in found.alarms]
-    found.to_csv(tmp_path / "a.csv")
+    assert [a["first"] for a in content["alarms"]] == [a.first for a in condition.alarms]
+    condition.to_csv(tmp_path / "a.csv")
     with (tmp_path / "a.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 65 * 4
     row = rows[4 * 60 + 1]
     assert (row["number"], row["channel"], row["healthy"]) == ("61", "bearing 2", "0")
-    assert float(row["law"]) == pytest.approx(found.values[60, -1, 1], rel=1e-5)
-    assert float(row["law: distance"]) == pytest.approx(found.distances[60, -1, 1], rel=1e-5)
+    assert float(row["law"]) == pytest.approx(condition.values[60, -1, 1], rel=1e-5)
+    assert float(row["law: distance"]) == pytest.approx(condition.distances[60, -1, 1], rel=1e-5)
     assert "law" in row["alarm"].split()
     assert rows[1]["alarm"] == ""
 
 
 def test_the_picture_marks_the_first_alarm(follow, tmp_path):
-    found = follow(rougher)
-    figure = found.plot(["bearing 2"], ["rms", "law"])
+    condition = follow(rougher)
+    figure = condition.plot(["bearing 2"], ["rms", "law"])
     top, bottom = figure.axes
     texts = [text.get_text().strip() for text in bottom.texts]
-    first = next(a.first for a in found.alarms if (a.channel, a.indicator) == ("bearing 2", "law"))
+    first = next(a.first for a in condition.alarms if (a.channel, a.indicator) == ("bearing 2", "law"))
     assert texts == [str(first + 1)]
     assert not list(top.texts)
     (line,) = (line for line in bottom.lines if len(line.get_xdata()) == 65)
-    np.testing.assert_allclose(line.get_ydata(), found.distances[:, -1, 1])
+    np.testing.assert_allclose(line.get_ydata(), condition.distances[:, -1, 1])
     figure.savefig(tmp_path / "a.png")
     figure.savefig(tmp_path / "a.svg")
-    for axis in found.plot().axes:
+    for axis in condition.plot().axes:
         low, high = axis.get_ylim()
         ticks = [tick for tick in axis.get_yticks() if low <= tick <= high]
         assert len(ticks) > 1
         texts = [axis.yaxis.get_major_formatter()(tick, 0) for tick in ticks]
         assert [float(text.replace("\N{MINUS SIGN}", "-")) for text in texts] == ticks
         assert not any("-" in text for text in texts)
-    assert len(found.plot().axes) == 7 * 3
+    assert len(condition.plot().axes) == 7 * 3
     with pytest.raises(InputError, match="Every channel must be one of bearing 1, bearing 2, .* Got nothing."):
-        found.plot(["nothing"])
+        condition.plot(["nothing"])
     with pytest.raises(InputError, match="Every indicator must be one of rms, sd, .* Got peak"):
-        found.plot(indicators=["peak"])
+        condition.plot(indicators=["peak"])
 
 
 def test_alarm_levels_that_are_not_known_are_told(follow, tmp_path):
-    found = follow(level=0.99)
-    assert found.alarms == []
+    condition = follow(level=0.99)
+    assert condition.alarms == []
     assert (
         "Alarm levels of 99 % are not known: 40 healthy recordings are enough for 97.5 %; name more of them with "
-        "`healthy=`, or lower `level`." in str(found)
+        "`healthy=`, or lower `level`." in str(condition)
     )
-    assert "first alarm" not in str(found)
-    assert found.to_dict()["limit"][0][0] is None
-    found.plot().savefig(tmp_path / "a.svg")
-    assert isinstance(found, Condition)
+    assert "first alarm" not in str(condition)
+    assert condition.to_dict()["limit"][0][0] is None
+    condition.plot().savefig(tmp_path / "a.svg")
+    assert isinstance(condition, Condition)
 
 
 @pytest.mark.parametrize(

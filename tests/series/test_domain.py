@@ -153,7 +153,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert summary.baseline.about.startswith("one linear law of the last 25 values for everything, ")
     assert 0 < summary.baseline.scores["relative_error"] < 0.5
     # First what is said of the data, then of the linear law, then of the laws.
-    beginnings = ["The recordings trend (", "So few validation sequences (", "DEEP: ", "GAME: "]
+    beginnings = ["The recordings trend (", "5 validation sequences are too few ", "DEEP: ", "GAME: "]
     assert [text[: len(begin)] for text, begin in zip(summary.verdict, beginnings, strict=False)] == beginnings
     for example in summary.explanations:
         label, _, row = example.place.rpartition(", after row ")
@@ -325,14 +325,14 @@ def test_every_recording_of_a_folder_is_explained(machine, tmp_path):
     lines = DOMAIN.overview(result.explanations, None).splitlines()
     assert [line.split(",")[0] for line in lines[2:4]] == ["a.csv", "b.csv"]
     assert lines[4] == "held-out variance explained is over one-step predictions of the whole recording"
-    whole, local = law.shares()
-    assert lines[3].split()[-2:] == [f"{local:.0%}", f"{whole:.0%}"]
+    overall, local = law.shares()
+    assert lines[3].split()[-2:] == [f"{local:.0%}", f"{overall:.0%}"]
     gaps = np.square(explanation.mean - explanation.witnessed).mean(0) / explanation.mean.var(axis=0)
     assert relative_deviation(explanation) == pytest.approx(np.sqrt(gaps.mean()))
     assert relative_deviation(explanation, "right") == pytest.approx(np.sqrt(gaps[1]))
     assert f"{np.sqrt(gaps[1]):.3g}" in DOMAIN.overview(result.explanations, "right").splitlines()[3]
-    shares = [found.overall.shares() for found in result.explanations.values()]
-    enough = sum(whole >= local for whole, local in shares)
+    shares = [explanation.overall.shares() for explanation in result.explanations.values()]
+    enough = sum(overall >= local for overall, local in shares)
     sentence = f"in {enough} of 2 one law for the whole recording is enough"
     assert any(line.startswith(sentence) for line in lines) == (enough > 0)
     assert DOMAIN.write_explanations(result.explanations, tmp_path / "x.html", title="data, " + result.title) == 0
@@ -415,6 +415,7 @@ def assess(worn, path, warn=lambda _: None, trained_on=None, **settings):
     return DOMAIN.assess(worn[1], path, SeriesReading(), chosen, trained_on=trained_on, warn=warn)
 
 
+@pytest.mark.slow
 def test_a_machine_is_followed_over_time(worn):
     assert isinstance(DOMAIN, SupportsMonitoring)
     condition = assess(worn, worn[0] / "machine")
@@ -429,6 +430,7 @@ def test_a_machine_is_followed_over_time(worn):
     assert by_share.persistence == (2, 3)
 
 
+@pytest.mark.slow
 def test_healthy_recordings_that_were_learned_from_are_told(worn):
     sentences = []
     folder = worn[0]
@@ -467,8 +469,7 @@ def test_one_recording_must_be_cut_to_be_followed(worn):
     with written_as(as_flags), pytest.raises(InputError) as caught:
         assess(worn, file)
     assert str(caught.value) == (
-        "There must be several recordings to follow a machine over time. Got 1; cut it into pieces of so many rows "
-        "with --every."
+        "There must be several recordings to follow a machine over time. Got 1; cut it into pieces with --every."
     )
     assert len(assess(worn, file, every=100, healthy="4", level=0.5)) == 8
     with written_as(as_flags):

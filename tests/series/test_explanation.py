@@ -60,8 +60,8 @@ def test_standardized_parameters_are_those_of_standardized_values(explanation):
     rescaled = replace(explanation, shift=np.array([10.0, -1]), scale=np.array([2.0, 0.5]))
     law, lags = rescaled[1], np.array([[3.0, 1, 4, 1]])
     z = (lags - [10, -1, 10, -1]) / [2, 0.5, 2, 0.5]
-    found = rescaled.standardized[1, 0] + z[0] @ rescaled.standardized[1, 1:]
-    np.testing.assert_allclose([10, -1] + found * [2, 0.5], law(lags)[0])
+    values = rescaled.standardized[1, 0] + z[0] @ rescaled.standardized[1, 1:]
+    np.testing.assert_allclose([10, -1] + values * [2, 0.5], law(lags)[0])
     np.testing.assert_array_equal(explanation.standardized, explanation.parameters)
 
 
@@ -120,12 +120,12 @@ def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
 
 
 def test_what_really_came_stands_beside_the_forecast(explanation, tmp_path):
-    known = replace(explanation, actual=np.array([[1.5, 2.5], [3.5, 4.5]]), forced=True)
-    head, first, second = (line.split() for line in known.table().splitlines())
+    complete = replace(explanation, actual=np.array([[1.5, 2.5], [3.5, 4.5]]), forced=True)
+    head, first, second = (line.split() for line in complete.table().splitlines())
     assert head[:6] == ["step", "forecast", "real", "one-step", "sd", "witness"]
     assert first[:5] == ["1", "1", "1.5", "0.5", "1"]
     assert second[2] == "3.5"
-    known.to_csv(tmp_path / "a.csv")
+    complete.to_csv(tmp_path / "a.csv")
     rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     assert [float(row["real"]) for row in rows] == [1.5, 2.5, 3.5, 4.5]
     assert [float(row["one-step sd"]) for row in rows] == [0.5, 1, 0.2, 3]
@@ -133,17 +133,17 @@ def test_what_really_came_stands_beside_the_forecast(explanation, tmp_path):
 
 @pytest.mark.parametrize("forced", [True, False, None])
 def test_the_deviation_of_one_step_is_drawn_only_along_real_values(explanation, forced, tmp_path):
-    own = replace(explanation, actual=explanation.mean, forced=forced)
-    own.to_html(tmp_path / "a.html")
+    changed = replace(explanation, actual=explanation.mean, forced=forced)
+    changed.to_html(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert ('<polygon class="sd"' in page) == bool(forced)
     assert ("± one standard deviation of one step" in page) == bool(forced)
-    labels = [text.get_text() for text in own.plot().legends[0].get_texts()]
+    labels = [text.get_text() for text in changed.plot().legends[0].get_texts()]
     assert ("± one-step sd" in labels) == bool(forced)
     words = {True: "each step from the real values before it", False: "each step from the forecast so far", None: ""}
-    assert explanation_text.basis(own) == words[forced]
+    assert explanation_text.basis(changed) == words[forced]
     assert words[forced] in page
-    assert ForecastExplanation.from_dict(json.loads(json.dumps(own.to_dict()))).forced is forced
+    assert ForecastExplanation.from_dict(json.loads(json.dumps(changed.to_dict()))).forced is forced
 
 
 def test_channels_go_by_name_or_place(explanation):
@@ -175,10 +175,10 @@ def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
 
 
 def test_the_text_of_a_channel_begins_with_what_the_steps_are_predicted_from(explanation):
-    known = replace(explanation, forced=False)
-    first, second, *_ = known.text("$<b>right$").splitlines()
+    complete = replace(explanation, forced=False)
+    first, second, *_ = complete.text("$<b>right$").splitlines()
     assert first == "each step from the forecast so far"
     assert second == "Channel '$<b>right$' and the law that it follows:"
-    assert known.table(1) in known.text(1)
-    assert known.text(1) == known.text("$<b>right$")
+    assert complete.table(1) in complete.text(1)
+    assert complete.text(1) == complete.text("$<b>right$")
     assert explanation.text().startswith("Channel 'left'")  # nothing is said of what is not known

@@ -176,6 +176,7 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
         read(tmp_path / "a.npy")
 
 
+@pytest.mark.slow
 def test_files_as_published_agree_with_the_packed_data(real_data):
     sample = read(real_data / "bearing" / "2nd_test_sample")
     everything = load_bearing()
@@ -186,6 +187,7 @@ def test_files_as_published_agree_with_the_packed_data(real_data):
         np.testing.assert_allclose(table, packed, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_bearing_data_are_the_papers(real_data):
     # 984 files of 20,480 rows hold 204 disjoint sequences of 100 each.
     assert load_bearing().sequences(100).shape == (200_736, 100, 4)
@@ -255,8 +257,8 @@ def test_columns_of_arrow_tables_are_numpys(chunks, kind):
 
 def test_a_clock_of_any_language_is_one_recording(tmp_path):
     seconds = 40_000 + 0.25 * np.arange(3000)
-    whole = np.floor(seconds)
-    clock = [whole // 3600, whole // 60 % 60, whole % 60, (seconds - whole) * 1000]
+    full = np.floor(seconds)
+    clock = [full // 3600, full // 60 % 60, full % 60, (seconds - full) * 1000]
     signal = np.random.default_rng(0).normal(size=3000)
     head = "Stunde,Minute,Sekunde,ms,x"
     np.savetxt(tmp_path / "a.csv", np.c_[*clock, signal], fmt="%.6g", delimiter=",", header=head, comments="")

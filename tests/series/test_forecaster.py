@@ -89,19 +89,20 @@ def largest_root(first, second):
     return np.abs((a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)).roots()).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forced", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
 def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced):
     model = fit(scale=scale, order=2, ridge=0.5)
     data = simulate_rig(rows=18 * 5, bearings=3, seed=1)
-    found = model.evaluate(data, forced=forced)
+    scores = model.evaluate(data, forced=forced)
     errors, means, deviations, variations, likelihoods, steps, radii = [], [], [], [], [], [], []
     unit = model.scaling_.scale if scale else np.ones(3)
     for sequence in data.sequences(18):
         z = torch.from_numpy(((sequence - model.scaling_.shift) / model.scaling_.scale).astype(np.float32))[None]
         with torch.no_grad():
-            given, _ = model.network_(z[:, :-1], last=6)
-            mean = given.mean if forced else model.network_.generate(z[:, :12], 6).mean
+            forced_gaussian, _ = model.network_(z[:, :-1], last=6)
+            mean = forced_gaussian.mean if forced else model.network_.generate(z[:, :12], 6).mean
         mean = model.scaling_.shift + model.scaling_.scale * mean[0].numpy()
         seen = sequence if forced else np.concatenate([sequence[:12], mean])
         lags = np.concatenate([seen[11:17], seen[10:16]], axis=1)
@@ -114,30 +115,30 @@ def test_scores_are_their_definitions_by_a_loop_over_scikit_learn(scale, forced)
             thetas.append(np.append(weights, unit * ridge.intercept_))
             radii.append(largest_root(weights[:, :3], weights[:, 3:]))
         errors.append(mean - sequence[12:])
-        steps.append(model.scaling_.shift + model.scaling_.scale * given.mean[0].numpy() - sequence[12:])
+        steps.append(model.scaling_.shift + model.scaling_.scale * forced_gaussian.mean[0].numpy() - sequence[12:])
         means.append(mean)
         variations += [np.abs(b - a).sum() for a, b in pairwise(thetas)]
         raw = Gaussian(
-            torch.from_numpy(model.scaling_.shift) + torch.from_numpy(model.scaling_.scale) * given.mean,
-            torch.from_numpy(model.scaling_.scale)[:, None] * given.factor,
+            torch.from_numpy(model.scaling_.shift) + torch.from_numpy(model.scaling_.scale) * forced_gaussian.mean,
+            torch.from_numpy(model.scaling_.scale)[:, None] * forced_gaussian.factor,
         )
         likelihoods.append(raw.negative_log_likelihood(torch.from_numpy(sequence[None, 12:])).mean())
-    assert found.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
-    assert found.deviation == pytest.approx(np.sqrt(np.mean(np.square(deviations))), rel=1e-4)
-    assert found.variation == pytest.approx(np.mean(variations), rel=1e-4)
-    assert found.negative_log_likelihood == pytest.approx(np.mean(likelihoods), rel=1e-5)
-    assert found.sequences == 5
+    assert scores.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
+    assert scores.deviation == pytest.approx(np.sqrt(np.mean(np.square(deviations))), rel=1e-4)
+    assert scores.variation == pytest.approx(np.mean(variations), rel=1e-4)
+    assert scores.negative_log_likelihood == pytest.approx(np.mean(likelihoods), rel=1e-5)
+    assert scores.sequences == 5
     future = (data.sequences(18)[:, 12:] - model.scaling_.shift) / model.scaling_.scale
     relative = np.sqrt(np.mean(np.square(np.array(errors) / model.scaling_.scale)) / np.mean(np.square(future)))
-    assert found.relative_error == pytest.approx(relative, rel=1e-5)
+    assert scores.relative_error == pytest.approx(relative, rel=1e-5)
     moves = np.mean([np.var(mean / model.scaling_.scale, axis=0) for mean in means])
     gaps = np.mean(np.square(np.array(deviations) / model.scaling_.scale))
-    assert found.relative_deviation == pytest.approx(np.sqrt(gaps / moves), rel=1e-4)
+    assert scores.relative_deviation == pytest.approx(np.sqrt(gaps / moves), rel=1e-4)
     ahead = np.sqrt(np.mean(np.square(np.array(steps) / model.scaling_.scale)) / np.mean(np.square(future)))
-    assert found.relative_error_one_step == pytest.approx(ahead, rel=1e-5)
+    assert scores.relative_error_one_step == pytest.approx(ahead, rel=1e-5)
     # z_{t+1} = A z_t + B z_{t-1}: the spectral radius by the characteristic polynomial, det(I s^2 - A s - B) = 0.
-    assert found.spectral_radius == pytest.approx(np.median(radii), rel=1e-4)
-    assert found.unstable == np.mean(np.array(radii) > 1)
+    assert scores.spectral_radius == pytest.approx(np.median(radii), rel=1e-4)
+    assert scores.unstable == np.mean(np.array(radii) > 1)
 
 
 def test_explanations_and_forecasts_agree(trained):
@@ -165,12 +166,14 @@ def test_a_context_may_be_a_file_or_a_table(trained, tmp_path):
         trained.explain(table.rename_columns(["a", "b", "c"]))
 
 
+@pytest.mark.slow
 def test_a_game_of_weight_zero_is_no_game():
     deep, zero = fit(game=None), fit(weight=0.0)
     for ours, theirs in zip(deep.network_.parameters(), zero.network_.parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["symmetric", "asymmetric"])
 def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
     data = simulate_rig(rows=18 * 400, bearings=2, seed=3)
@@ -182,6 +185,7 @@ def test_a_game_brings_the_predictor_closer_to_its_witnesses(game):
     assert strict.variation < deep.variation
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss():
     history = fit(epochs=6, learning_rate=0.01, linear=0).history_
     assert [record["epoch"] for record in history] == [1, 2, 3, 4, 5, 6]
@@ -190,12 +194,14 @@ def test_training_lowers_the_loss():
     assert last["validation_loss"] == pytest.approx(last["validation_nll"] + last["validation_penalty"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(trained):
     context = RIG.values[0][:12]
     np.testing.assert_array_equal(fit().forecast(context).mean, trained.forecast(context).mean)
     assert not np.allclose(fit(seed=1).forecast(context).mean, trained.forecast(context).mean)
 
 
+@pytest.mark.slow
 def test_the_units_of_the_data_do_not_matter_when_scaling():
     factors = np.array([1e3, 1e-4, 2.0])
     trained = fit(order=2)
@@ -208,9 +214,10 @@ def test_the_units_of_the_data_do_not_matter_when_scaling():
     )
 
 
+@pytest.mark.slow
 def test_validation_data_may_be_given_or_left_out():
-    given = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
-    assert "validation_loss" in given.history_[-1]
+    validated = fit_with(validation=simulate_rig(rows=100, bearings=3, seed=9))
+    assert "validation_loss" in validated.history_[-1]
     assert "validation_loss" not in fit_with(validation=0).history_[-1]
 
 
@@ -218,6 +225,7 @@ def fit_with(**options):
     return Forecaster(**SMALL).fit(RIG, progress=False, **options)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
     calls = 0
     original = ForecastFit.loss
@@ -248,6 +256,7 @@ def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_what_is_left_open_is_chosen_and_saved(tmp_path):
     model = fit(radius=None, weight=0.3)
     chosen = (model.order_, model.radius_, model.ridge_, model.linear_)
@@ -266,10 +275,10 @@ def test_what_is_left_open_is_chosen_and_saved(tmp_path):
     settled, sentences = Forecaster(**{**SMALL, "radius": None, "weight": 0.3}).settled(RIG)
     assert sentences[0].startswith(f"laws: order {settled.order}, radius {settled.radius}, ridge {settled.ridge:g} (ch")
     assert sentences[1].startswith(f"network: begins as one linear law of the last {settled.linear} values")
-    whole = fit_with(validation=0)
+    unvalidated = fit_with(validation=0)
     ours, _ = Forecaster(**SMALL).settled(RIG)
     assert (ours.order, ours.radius, ours.ridge, ours.linear) == (
-        whole.order_, whole.radius_, whole.ridge_, whole.linear_,
+        unvalidated.order_, unvalidated.radius_, unvalidated.ridge_, unvalidated.linear_,
     )  # fmt: skip
     assert ours.settled(RIG)[0].settings() == ours.settings()
 
@@ -283,6 +292,7 @@ def test_a_resumed_run_must_choose_the_same(tmp_path):
         fit_with(folder=tmp_path, resume=True)
 
 
+@pytest.mark.slow
 def test_a_network_is_never_worse_on_validation_data_than_the_law_that_it_began_as():
     spoilt = fit(learning_rate=3.0, epochs=2, game=None)
     assert spoilt.kept_ == 0
@@ -408,6 +418,7 @@ def test_settings_of_numpy_are_settings():
     assert model.channels == 3
 
 
+@pytest.mark.slow
 def test_a_single_channel_may_be_given_by_name(tmp_path):
     model = fit(RIG, channels="bearing 2")
     model.save(tmp_path)
@@ -500,6 +511,7 @@ def test_bad_calls_are_refused(trained):
 # -- trust ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forced", [False, True])
 def test_bounds_of_forecasts_hold_on_fresh_recordings(forced):
     rig = simulate_rig(files=2, rows=12_000, bearings=3, seed=1)

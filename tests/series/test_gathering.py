@@ -189,9 +189,9 @@ def test_pieces_too_short_for_a_sequence_are_not_used_and_told():
 # -- blanks ------------------------------------------------------------------------------------------------------------
 
 
-def blanked(places, **more):
+def blanked(cells, **more):
     values = VALUES.copy()
-    for row, column in places:
+    for row, column in cells:
         values[row, column] = np.nan
     columns = {"left": values[:, 0], "right": values[:, 1], **more}
     return pyarrow.table({name: pyarrow.array(v, from_pandas=True) for name, v in columns.items()})
@@ -321,10 +321,8 @@ def long(order="sensor", sensors=("left", "right")):
     rows = [(name, i, VALUES[i, k]) for k, name in enumerate(sensors) for i in range(ROWS)]
     if order == "time":
         rows.sort(key=lambda row: row[1])
-    names, places, values = zip(*rows, strict=True)
-    return pyarrow.table(
-        {"sensor": names, "when": [BEGIN + timedelta(seconds=10 * i) for i in places], "value": values}
-    )
+    names, cells, values = zip(*rows, strict=True)
+    return pyarrow.table({"sensor": names, "when": [BEGIN + timedelta(seconds=10 * i) for i in cells], "value": values})
 
 
 @pytest.mark.parametrize("order", ["sensor", "time"])

@@ -38,15 +38,16 @@ def test_held_out_variance_explained_is_that_of_a_loop_of_fits(ridge):
                 fitted = Ridge(alpha=ridge).fit(x[others], f[others])
                 missed += np.square(f[left] - fitted.predict(x[[left]])[0])
                 alone += np.square(f[left] - f[others].mean(0))
-    found = held_out_explained(torch.from_numpy(x), torch.from_numpy(f), hoods, [ridge])
-    np.testing.assert_allclose(found[0], 1 - missed / alone, rtol=1e-9)
+    shares = held_out_explained(torch.from_numpy(x), torch.from_numpy(f), hoods, [ridge])
+    np.testing.assert_allclose(shares[0], 1 - missed / alone, rtol=1e-9)
 
 
 def test_a_constant_has_nothing_to_explain():
-    found = held_out_explained(torch.randn(6, 1), torch.ones(6, 1), windows([6], radius=2), [0.1])
-    assert found.isnan().all()
+    shares = held_out_explained(torch.randn(6, 1), torch.ones(6, 1), windows([6], radius=2), [0.1])
+    assert shares.isnan().all()
 
 
+@pytest.mark.slow
 def test_the_order_of_a_planted_law_is_chosen():
     first = choose(law_of(np.array([[0.9, 0.3], [-0.3, 0.9]])), noise(40, 60, 2), 20)
     assert first.order == 1
@@ -56,6 +57,7 @@ def test_the_order_of_a_planted_law_is_chosen():
     assert later.explained > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("channels", "most"), [(1, 4), (2, 4), (4, 3), (8, 1), (30, 2)])
 def test_laws_have_room_whatever_the_number_of_channels(channels, most):
     # A law of many lags: more order would always follow more of it.
@@ -68,6 +70,7 @@ def test_laws_have_room_whatever_the_number_of_channels(channels, most):
     assert laws.ridge >= 0.1 or not tight
 
 
+@pytest.mark.slow
 def test_a_saturated_order_is_chosen_where_it_explains_more():
     # Eight channels, each of which follows from the value before the present one: order 1 says little, and order 2
     # has 17 coefficients on 20 steps.

@@ -53,9 +53,9 @@ def test_the_law_that_a_network_follows_is_recovered(model):
 
 def test_the_share_held_out_is_that_of_least_squares_on_other_parts(model):
     fitted, rig = model
-    own = following(fitted, bend=0.5)
+    bent = following(fitted, bend=0.5)
     few = recordings(rig.values[0][: CONTEXT + 40 * HORIZON], rig.channels)
-    law = own.law_of(few)
+    law = bent.law_of(few)
     z = ((few.values[0] - fitted.scaling_.shift) / fitted.scaling_.scale).astype(np.float32)
     times = np.arange(CONTEXT - 1, CONTEXT - 1 + 40 * HORIZON)
     x = np.c_[np.ones(len(times)), z[times], z[times - 1]]
@@ -68,10 +68,10 @@ def test_the_share_held_out_is_that_of_least_squares_on_other_parts(model):
         missed += np.square(f - x @ theta)[fold == k].sum(0)
         total += np.square(f - f[fold != k].mean(0))[fold == k].sum(0)
     np.testing.assert_allclose(law.explained, 1 - missed / total, atol=1e-3)
-    whole = np.linalg.lstsq(x, f, rcond=None)[0]
+    overall = np.linalg.lstsq(x, f, rcond=None)[0]
     assert law.shares()[0] < 0.999
     scale = fitted.scaling_.scale
-    np.testing.assert_allclose(law.parameters[1:3] / scale * scale[:, None], whole[1:3], atol=1e-3)
+    np.testing.assert_allclose(law.parameters[1:3] / scale * scale[:, None], overall[1:3], atol=1e-3)
 
 
 def test_of_one_sequence_nothing_is_held_out(model):
@@ -81,11 +81,11 @@ def test_of_one_sequence_nothing_is_held_out(model):
     assert law.sentence().endswith("of the whole recording: not known by this law, not known by local laws")
 
 
-@pytest.mark.parametrize(("whole", "local", "enough"), [(0.9, 0.7, True), (0.7, 0.7, True), (0.7, 0.9, False)])
-def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, whole, local, enough):
+@pytest.mark.parametrize(("overall", "local", "enough"), [(0.9, 0.7, True), (0.7, 0.7, True), (0.7, 0.9, False)])
+def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, overall, local, enough):
     fitted, rig = model
-    law = replace(fitted.law_of(rig), explained=np.full(2, whole), local=np.full(2, local))
-    shares = f"one-step predictions of the whole recording: {whole:.0%} by this law, {local:.0%} by local laws"
+    law = replace(fitted.law_of(rig), explained=np.full(2, overall), local=np.full(2, local))
+    shares = f"one-step predictions of the whole recording: {overall:.0%} by this law, {local:.0%} by local laws"
     words = "one law for the whole recording is enough: a forecast has too few steps to determine local coefficients"
     assert shares in law.sentence()
     assert law.sentence().endswith(f"; {words}") == enough

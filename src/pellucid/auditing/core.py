@@ -254,7 +254,7 @@ def audit(
     x : array_like
         (N, P) features that the witnesses read.
     hoods : BaseNeighborhoods
-        n neighborhoods over the N points.
+        The n neighborhoods over the N points.
     family : WitnessFamily
         Where the witnesses come from.
     deviation : Deviation

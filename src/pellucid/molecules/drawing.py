@@ -220,12 +220,12 @@ class _Page:
         picture.draw(self.ax, x, y, scale, 72 * self.scale, label)
 
 
-def _draw_edges(page: _Page, tree: Layout, left: float, top: float, path: set[int]) -> None:
+def _draw_edges(page: _Page, tree: Layout, indent: float, top: float, path: set[int]) -> None:
     for node in tree.nodes:
         for branch, word in zip(node.branches, ("absent", "present"), strict=False):
             marked = branch.index in path
             start, end = top + tree.top(node) + tree.box(node)[1], top + tree.top(branch)
-            x = [left + tree.x[k.index] for k in (node, node, branch, branch)]
+            x = [indent + tree.x[k.index] for k in (node, node, branch, branch)]
             y = [start, start + 0.17, start + 0.17, end]
             style = {"color": _PATH, "zorder": 2} if marked else {"color": _EDGE, "zorder": 1}
             page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{branch.index}", **style)

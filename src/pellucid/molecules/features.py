@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rdkit.Chem.rdchem import Atom, Bond, BondType, HybridizationType
 
-# What each part of an atom's features tells apart, in this order; the last place of a part is for anything else.
+# What each part of an atom's features tells apart, in this order; the last position of a part is for anything else.
 _ELEMENTS = (*range(1, 37), 53)  # four rows of the periodic table, and iodine
 _DEGREES = tuple(range(6))
 _CHARGES = (-1, -2, 1, 2, 0)

@@ -20,7 +20,7 @@ def split(table: Molecules, seed: int, kind: Split = "random") -> Parts[Molecule
     Parameters
     ----------
     table : Molecules
-        What is divided.
+        The molecules.
     seed : int
         Seed of the choice.
     kind : {"random", "scaffold"}
@@ -31,7 +31,7 @@ def split(table: Molecules, seed: int, kind: Split = "random") -> Parts[Molecule
         raise InputError(f'{Parameter("split")} must be "random" or "scaffold"', got=f"{kind!r}", parameter="split")
     scaffolds = None if kind == "random" else [_scaffold(smiles) for smiles in table.smiles]
     parts = splitting.split(len(table), seed=seed, groups=scaffolds)
-    empty = [name for name, places in parts._asdict().items() if not len(places)]
+    empty = [name for name, indices in parts._asdict().items() if not len(indices)]
     if scaffolds is not None and empty:
         raise InputError(
             "A split by scaffold needs several of them",
@@ -39,7 +39,7 @@ def split(table: Molecules, seed: int, kind: Split = "random") -> Parts[Molecule
             cure=f"use {Parameter('split', 'random')}",
             parameter="split",
         )
-    return Parts(*(table.select(places) for places in parts))
+    return Parts(*(table.select(indices) for indices in parts))
 
 
 def _scaffold(smiles: str) -> str:

@@ -165,6 +165,7 @@ def test_molecules_are_explained_alone_and_as_a_table(run, tmp_path):
     assert "m2 (row 4)" in (tmp_path / "x.html").read_text()
 
 
+@pytest.mark.slow
 def test_unknown_labels_are_not_read_for_a_trained_model(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     path = write(tmp_path / "a.csv", [SMILES[0], "C[Si](C)(C)C"])

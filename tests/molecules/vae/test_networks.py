@@ -201,6 +201,7 @@ def test_shares_within_groups(generator):
     assert torch.allclose(log_shares(scores, group, 3), expected)
 
 
+@pytest.mark.slow
 def test_what_is_learned_by_heart_comes_back():
     torch.manual_seed(0)
     net = TreeAutoencoder(LABELS, width=48, latent=8, depth=2)

@@ -44,7 +44,7 @@ MEASURES = (
     Measure(key="elbo", title="ELBO", better="higher",
             about="the evidence lower bound of the network: log-probability of a molecule, at least, in nats"),
     Measure(key="elbo_of_trees", title="ELBO of the trees", better="higher",
-            about="the same with the posterior that each molecule's tree gives it"),
+            about="the same with the posterior of each molecule's tree"),
     Measure(key="reconstructed", title="reconstructed", better="higher",
             about="the share of molecules that come back from the means of their encodings"),
     Measure(key=HELD_OUT, title="held-out variance explained", better="higher",

@@ -62,8 +62,8 @@ class Encoding(NamedTuple):
 class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     """A variational autoencoder of molecules: to points of a latent space, and back to molecules that are valid.
 
-    A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder gives
-    q(z | M), independent Gaussians for z = (z_T, z_G); the decoder generates the tree from z_T, cluster by
+    A molecule M is a junction tree T of clusters and the way G in which these are assembled. The encoder
+    maps it to q(z | M), independent Gaussians for z = (z_T, z_G); the decoder generates the tree from z_T, cluster by
     cluster, and attaches the clusters with z_G. Training maximises
 
         E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over M of D_M,
@@ -284,9 +284,9 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     def elbo(self, smiles: str | Iterable[str] | Corpus, *, draws: int = 1, seed: int = 0) -> Elbo:
         """The evidence lower bound of molecules, its expectation estimated by `draws` samples of each posterior."""
         molecules, draws = self._read(smiles, "raise"), _checks.whole(draws, 1, "draws")
-        corpus, index = molecules.corpus, molecules.indices
-        joined = self._posteriors(corpus, index)
-        return bound(self.network_, self.vocabulary_, corpus, index, joined, draws=draws, seed=seed)
+        corpus, indices = molecules.corpus, molecules.indices
+        joined = self._posteriors(corpus, indices)
+        return bound(self.network_, self.vocabulary_, corpus, indices, joined, draws=draws, seed=seed)
 
     def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> EncodableMolecules:
         return encodable_molecules(smiles, self.vocabulary_, on_error)

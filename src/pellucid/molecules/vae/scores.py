@@ -78,7 +78,7 @@ class EncoderScores:
     neural: Elbo
     """With the posterior of the network,"""
     tree: Elbo
-    """and with that which each molecule's own tree gives it."""
+    """and with that of each molecule's own tree."""
     deviations: np.ndarray
     """(N,) mean over the members of each neighborhood of KL(tree || network)."""
     sizes: np.ndarray
