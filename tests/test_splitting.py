@@ -41,7 +41,7 @@ def test_one_group_leaves_nothing_for_the_rest():
 
 
 def test_too_few_items_are_refused():
-    with pytest.raises(InputError, match="Got 4 in all, none of which is left for test; give more"):
+    with pytest.raises(InputError, match="Got 4 in all, none of which is left for test; add more"):
         split(4)
     assert [len(part) for part in split(4, shares=(0.5, 0.25, 0.25))] == [2, 1, 1]
 

@@ -116,7 +116,7 @@ def from_lists(
     Parameters
     ----------
     members : sequence of sequence of int or Tensor
-        For each neighborhood the indices of its points.
+        Indices of the points of each neighborhood.
     centers : sequence of int or Tensor, optional
         The point that each belongs to; by default neighborhood i belongs to point i.
     n_points : int, optional

@@ -22,7 +22,7 @@ from pellucid.witnesses.leave_one_out import distances_from_others, leave_one_ou
 
 NEIGHBORS = (10, 15, 25, 40, 60, 100, 160)
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# At so many of the nearest members all candidates are compared.
+# Number of nearest members at which all candidates are compared.
 _COMPARED = 10
 # Candidates whose error is larger by no more than this share are as good as the best.
 _TOLERANCE = 0.02
@@ -51,7 +51,7 @@ class Choice:
     best: Candidate
     candidates: tuple[Candidate, ...] = field(repr=False)
     compared: int | None
-    """Candidates are compared at so many of the members nearest to each center; None: at all of them."""
+    """Number of members nearest to each center at which candidates are compared; None for all."""
     used: Tensor = field(repr=False)
     """The neighborhoods that chose."""
     others: Tensor | None = field(repr=False)
@@ -117,11 +117,11 @@ def choose(
         The numbers of neighbors to choose from, at most the size of the neighborhoods; None leaves the neighborhoods
         as they are.
     ridges : sequence of float
-        Of linear witnesses, to choose from.
+        Ridges of linear witnesses to choose from.
     family : WitnessFamily, optional
         Other witnesses than linear ones, which are fitted again for each member; then there is no ridge to choose.
     seed : int
-        Of the neighborhoods that choose.
+        Seed of the choice of the neighborhoods that choose.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def choose(
 
 
 def prefix(hoods: BaseNeighborhoods, count: int) -> Neighborhoods:
-    """The first `count` members of neighborhoods that all have at least so many."""
+    """The first `count` members of neighborhoods that all have at least as many."""
     places = (hoods.offsets[:-1, None] + torch.arange(count, device=hoods.device)).flatten()
     offsets = torch.arange(len(hoods) + 1, device=hoods.device) * count
     return Neighborhoods(hoods.members[places], offsets, hoods.centers, hoods.n_points)

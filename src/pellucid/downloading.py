@@ -29,7 +29,7 @@ def fetch(address: str, draft: Path, *, sha256: str | None, store: Store, progre
     Parameters
     ----------
     address : str
-        Where it is published.
+        The address to download from.
     draft : Path
         Where it is stored, in a folder in which whatever else is left is thrown away.
     sha256 : str, optional

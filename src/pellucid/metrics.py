@@ -38,7 +38,7 @@ def generalized_auc(reference: Any, prediction: Any) -> Tensor:
         raise InputError(
             f"`reference` and {Parameter('prediction')} must be two vectors or two tables of one shape, (N,) or (N, K)",
             got=f"{tuple(y.shape)} and {tuple(g.shape)}",
-            cure="give one row per point and one column per output",
+            cure="pass one row per point and one column per output",
             parameter="reference",
         )
     vector = y.ndim == 1

@@ -109,7 +109,7 @@ def sample_minibatch(
 def _sample_members(
     hoods: BaseNeighborhoods, most: int | None, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Members and offsets of neighborhoods that keep so many of their members at most."""
+    """Members and offsets of neighborhoods that keep a limited number of their members."""
     most = hoods.n_points if most is None else _checks.whole(most, 1, "max_members")
     order = torch.rand(hoods.n_points, generator=generator, dtype=torch.float64).to(hoods.device)[hoods.members]
     order[hoods.members == hoods.centers[hoods.rows]] = -1.0  # the center comes first

@@ -59,7 +59,7 @@ class FittedAttribute(Generic[T]):
     Parameters
     ----------
     path : str, optional
-        Where it is in the record; by default the attribute's own name without the underscore at its end.
+        Name of the field of the record; by default that of the attribute without its last underscore.
     """
 
     def __init__(self, path: str | None = None) -> None:
@@ -135,7 +135,7 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         return self._fitted
 
     def with_fitted(self, record: FittedT) -> Self:
-        """A model with these settings that has been fitted to give this record."""
+        """A fitted model with these settings and this record."""
         return copy(self)._keep(record)
 
     def _keep(self, record: FittedT) -> Self:
@@ -169,7 +169,7 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         Parameters
         ----------
         data : object
-            As in `fit`, without what was measured.
+            The data as in `fit`, without measured values.
         progress : bool
             Show progress bars.
         """

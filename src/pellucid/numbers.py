@@ -10,7 +10,7 @@ NOTHING = "-"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits; whole numbers are whole.
+    """A number, rounded to significant digits; integers are written without decimals.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def decimals(values: Iterable[float | None]) -> int:
 
 
 def fixed(value: float | None, places: int) -> str:
-    """A number with so many decimals.
+    """A number with a fixed number of decimals.
 
     Examples
     --------

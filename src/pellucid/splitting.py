@@ -41,7 +41,7 @@ def split(
         (N,) the group that each item belongs to: groups stay together, the largest are learned from, and equally large
         ones are taken at random. A part may be smaller than its share then, or empty.
     shares : tuple of float
-        Of the three parts; they sum to 1.
+        Shares of the three parts; they sum to 1.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def split(
             raise InputError(
                 "There must be something to learn from, to validate on and to test on",
                 got=f"{count} in all, none of which is left for {name}",
-                cure="give more",
+                cure="add more",
             )
     return parts if groups is None else _grouped(groups, seed, [len(part) for part in parts])
 
@@ -83,7 +83,7 @@ def hold_out(count: int, share: float, *, seed: int | None) -> tuple[np.ndarray,
     count : int
         Number of items. Whoever calls this looks whether any are left to learn from.
     share : float
-        Of the items, to be held out: about so many, but at least one, unless it is 0.
+        Share of the items to hold out; at least one is, unless the share is 0.
     seed : int, optional
         Seed of the choice at random; None holds out the last ones.
 

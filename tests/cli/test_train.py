@@ -93,9 +93,14 @@ def test_a_run_on_recordings_is_written_down(place):
     assert min(deviations) == pytest.approx(np.sqrt(np.square(gaps).mean()), rel=1e-3)
 
 
-def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
-    shown = run("train", "molecules", place / "assay.csv", "-t", "activity", "--weight", "auto", "--tolerance", 0.05,
-                "-o", place / "auto", *SMALL).output  # fmt: skip
+@pytest.fixture(scope="module")
+def tuned(place):
+    """What a run in `place / "auto"` prints whose weight is chosen."""
+    return run("train", "molecules", place / "assay.csv", "-t", "activity", "--weight", "auto", "--tolerance", 0.05,
+               "-o", place / "auto", *SMALL).output  # fmt: skip
+
+
+def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place, tuned):
     summary = json.loads((place / "auto" / "summary.json").read_text())
     found = summary["trade_off"]
     trials = [Trial(**trial) for trial in found["trials"]]
@@ -110,9 +115,9 @@ def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place):
         scores.accuracy[0] / PropertyModel.load(place / "auto" / "deep").task_.scale[0]
     )
     assert trials[0].deviation == pytest.approx(scores.deviation)
-    line = next(line for line in shown.splitlines() if line.endswith("chosen"))
+    line = next(line for line in tuned.splitlines() if line.endswith("chosen"))
     assert line.split()[0] == f"{found['chosen']:g}"
-    assert "5 % above DEEP's" in shown
+    assert "5 % above DEEP's" in tuned
 
 
 @pytest.mark.parametrize(
@@ -324,11 +329,13 @@ def test_what_cannot_be_explained_is_said(place, monkeypatch, words, code, messa
     assert message in " ".join(run("explain", *words, code=code).stderr.replace("│", " ").split())
 
 
+@pytest.mark.usefixtures("tuned")
 def test_runs_are_compared(place):
     shown = run("compare", place / "run", place / "auto").stdout
     summary = json.loads((place / "run" / "summary.json").read_text())
     line = next(line for line in shown.splitlines() if line.startswith("RMSE of the network"))
-    assert line.split()[-4:-2] == [f"{summary['models'][name]['scores']['accuracy']:.4g}" for name in ("DEEP", "GAME")]
+    errors = [summary["models"][name]["scores"]["accuracy"] for name in ("DEEP", "GAME")]
+    assert [float(cell) for cell in line.split()[-4:-2]] == [float(f"{error:.4g}") for error in errors]
     shown = run("compare", place / "run", place / "auto", "--data", place / "assay.csv").stdout
     line = next(line for line in shown.splitlines() if line.startswith("deviation"))
     table = nav17().select(range(0, 1017, 5))
@@ -545,7 +552,7 @@ def test_explanations_of_a_table_keep_names(place, tmp_path):
         (["train", "series", "recordings", "--level", "2"], "--level must be a confidence"),
         (
             ["train", "series", "recordings", "--horizon", "3", "--order", "2", "--radius", "1", "--ridge", "0"],
-            "Got 5 coefficients (2 channels, order 2) on 3 steps with a ridge of 0, which follow anything; lower --ord",
+            "Got 5 coefficients (2 channels, order 2) on 3 steps with a ridge of 0, which fit anything; lower --order",
         ),
         (["explain", "run", "C1CC"], "Got 'C1CC': not a valid SMILES"),
         (["explain", "series", "recordings", "--level", "2"], "--level must be a confidence"),

@@ -242,7 +242,7 @@ def test_input_that_makes_no_sense_is_refused(model):
         untrained.fit(["CCO"])
     with pytest.raises(InputError, match="`validation` must be a share"):
         untrained.fit(SERIES, validation=2)
-    with pytest.raises(InputError, match="Got 'no' at position 2 of `smiles`: not a valid SMILES"):
+    with pytest.raises(InputError, match="Got 'no' at position 2: not a valid SMILES"):
         model.predict(["CCO", "no"])
     with pytest.raises(InputError, match="`smiles` must be SMILES. Got int"):
         model.predict(3)
@@ -343,7 +343,7 @@ def test_a_target_that_would_overflow_is_refused_before_the_work_begins():
 
 @pytest.mark.parametrize("method", ["predict", "explain", "neighborhoods"])
 def test_a_smiles_with_white_space_inside_is_not_cut_short(model, method):
-    message = "Got 'CC O' at position 1 of `smiles`: white space inside, so that only 'CC'"
+    message = "Got 'CC O': white space inside, so that only 'CC'"
     with pytest.raises(InputError, match=message):
         getattr(model, method)("CC O")
     np.testing.assert_array_equal(model.predict(" CCO\n"), model.predict("CCO"))

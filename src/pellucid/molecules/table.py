@@ -139,7 +139,7 @@ def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -
             if reason:
                 raise InputError(
                     "Every molecule must be an organic one, as a valid SMILES",
-                    got=f"{text!r} at position {i + 1} of {Parameter(name)}: {reason}",
+                    got=f"{text!r}{f' at position {i + 1}' if len(items) > 1 else ''}: {reason}",
                     cure="remove it, or fix it",
                 )
             result.append(smiles)

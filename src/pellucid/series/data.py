@@ -212,10 +212,12 @@ class Recordings:
         starts = self.starts(length)
         remaining, chosen = hold_out(len(starts), share, seed=seed)
         if not len(remaining):
+            skip = Parameter("validation", 0)
+            shorter = f"choose a shorter {Parameter('context')}"
             raise InputError(
                 f"There must be at least two sequences of {length} rows, to learn from one and validate on the other",
                 got=f"{len(starts)}",
-                cure=f"record more, or set {Parameter('validation', 0)}",
+                cure=f"record more, or {f'set {skip}' if skip.settable else shorter}",
                 parameter="validation",
             )
         pieces = [(i, row, row + length) for i, row in (starts[j] for j in chosen)]

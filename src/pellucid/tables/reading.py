@@ -129,7 +129,7 @@ def read_table(path: str | Path | Table) -> Table:
     if isinstance(path, Table):
         return path
     if not isinstance(path, str | Path):
-        raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="give its path")
+        raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="pass its path")
     path = Path(path)
     if path.is_dir():
         raise InputError("The table must be a CSV file", got=f"{path}, which is a folder", cure="name a file in it")
@@ -156,7 +156,7 @@ def read_table(path: str | Path | Table) -> Table:
             raise InputError(
                 f"Every row of {source} must have {len(header)} cells, separated by {stream.separator!r}",
                 got=f"{len(row)} in row {number}",
-                cure="mend it, and put texts that contain the separator in quotes",
+                cure="fix it, and put texts that contain the separator in quotes",
             )
     return Table(
         header=header,

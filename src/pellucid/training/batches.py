@@ -23,7 +23,7 @@ class Batches:
     size : int
         Items in a batch; the last one of an epoch may be smaller.
     seed : int, optional
-        Of the order; None keeps the items in order.
+        Seed of the order; None keeps the items in order.
     arrange : callable, optional
         A random order of all items; by default each is as likely as any other.
     """

@@ -52,7 +52,7 @@ def train(
     settings : TrainingSettings
         How long and how fast; a resumed run must share them with the interrupted one.
     folder : str or Path, optional
-        Where checkpoints go; None keeps them for the duration of the run only.
+        Folder of the checkpoints; None keeps them for the duration of the run only.
     resume : bool
         Resume from the checkpoint in `folder`, if there is one. The result is that of a run that was never interrupted.
     progress : bool

@@ -24,7 +24,7 @@ class Bounds(Protocol):
         """(..., K) bounds for neighborhoods with these mean distances; infinity where they are not known."""
 
     def why_not(self, level: float, *, size: int, saturated: bool) -> str:
-        """In one sentence why there is no bound for a witness of so many members."""
+        """Why there is no bound for a witness of `size` members, in one sentence."""
 
 
 class WitnessFamily(ABC):
@@ -115,7 +115,7 @@ class Witness(ABC):
 
     @abstractmethod
     def text(self, *, digits: int = 4) -> str:
-        """The function as a person would write it, with so many significant digits."""
+        """The function as a person would write it, with this number of significant digits."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

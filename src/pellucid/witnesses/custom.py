@@ -117,7 +117,7 @@ class BestOf(WitnessFamily):
     families : WitnessFamily or sequence of WitnessFamily
         The families to choose from.
     deviation : Deviation
-        The measure of the choice; give it the game's own deviation.
+        The measure of the choice; pass the deviation of the game.
     """
 
     def __init__(
