@@ -209,12 +209,12 @@ def test_healthy_recordings_that_were_learned_from_are_told(workspace, tmp_path)
     model, reading = Forecaster.load(workspace / "run" / "game"), SeriesReading()
     settings = SeriesAssessing(every=300, healthy="20", level=0.9, sequences=1)
     sentences = []
-    assess_files(model, tmp_path / "long.csv", reading, settings, learned="long.csv", warn=sentences.append)
+    assess_files(model, tmp_path / "long.csv", reading, settings, trained_on="long.csv", warn=sentences.append)
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         "the run was trained on a file of the same name, long.csv"
     ]
     sentences.clear()
-    assess_files(model, tmp_path / "long.csv", reading, settings, learned="other.csv", warn=sentences.append)
+    assess_files(model, tmp_path / "long.csv", reading, settings, trained_on="other.csv", warn=sentences.append)
     assert sentences == []
 
 

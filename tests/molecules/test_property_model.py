@@ -59,7 +59,7 @@ def test_an_interrupted_run_goes_on_to_the_same_model(game, tmp_path, monkeypatc
     begun = PropertyModel(task="regression", **SMALL | GAMES[game])
     monkeypatch.setattr(PropertyFit, "loss", interrupted)
     monkeypatch.setattr(loop, "train", partial(loop.train, checkpoint_seconds=0))
-    with pytest.raises(KeyboardInterrupt, match="Go on with"):
+    with pytest.raises(KeyboardInterrupt, match="Resume with"):
         begun.fit(SERIES, folder=tmp_path, progress=False)
     monkeypatch.undo()
     resumed = PropertyModel(task="regression", **SMALL | GAMES[game])

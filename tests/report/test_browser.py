@@ -388,12 +388,12 @@ def test_paper_shows_everything_and_no_controls(show, page):
 
 @pytest.mark.parametrize("bad", BAD)
 def test_names_inject_nothing(show, molecules, series, bad, tmp_path):
-    content = copy.deepcopy(molecules) | {"title": bad, "targets": [bad]}
+    content = copy.deepcopy(molecules) | {"title": bad, "outputs": [bad]}
     content["data"] |= {"source": bad, "rejected": [[1, bad, bad]]}
     for item in content["explanations"]:
         explanation = MoleculeExplanation.from_dict(item["explanation"])
         item |= {"place": bad, "explanation": replace(explanation, targets=(bad,)).to_dict()}
-    sequence = copy.deepcopy(series) | {"title": bad, "channels": [bad, *series["outputs"][1:]]}
+    sequence = copy.deepcopy(series) | {"title": bad, "outputs": [bad, *series["outputs"][1:]]}
     for item in sequence["explanations"]:
         item |= {"place": bad}
         item["explanation"]["channels"][0] = bad

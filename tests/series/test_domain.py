@@ -437,8 +437,8 @@ def test_healthy_recordings_that_were_learned_from_are_told(worn):
     assess(worn, folder / "machine", sentences.append, trained_on="learned", healthy=str(folder / "learned"), level=0.5)
     (sentence,) = sentences
     assert sentence.startswith("the run was trained on a folder of the same name, learned: if the healthy recordings")
-    assess(worn, folder / "machine", sentences.append, learned="learned")
-    assess(worn, folder / "machine", sentences.append, learned=None, healthy=str(folder / "learned"), level=0.5)
+    assess(worn, folder / "machine", sentences.append, trained_on="learned")
+    assess(worn, folder / "machine", sentences.append, trained_on=None, healthy=str(folder / "learned"), level=0.5)
     assert len(sentences) == 1
 
 

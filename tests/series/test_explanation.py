@@ -46,7 +46,7 @@ def test_it_prints_as_a_table(explanation):
           left 0.212 (21%), $<b>right$ 0.283 (28%)
         variation 2.35: mean change of all parameters from step to step
         spectral radius of the laws 0.5 (median over the steps)
-        how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more, see `calibrate`"""  # noqa: E501
+        how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more; calibrate it on some"""  # noqa: E501
     )
 
 

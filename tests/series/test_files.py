@@ -121,7 +121,7 @@ def test_columns_are_chosen_in_any_order_and_times_are_none_of_them(tmp_path):
         ("x,y\n1,2\n3,nan\n", "Got an empty cell in a.csv, column 'y', row 3"),
         ("1,2\n3,NA\n5,6\n", "Got an empty cell in a.csv, column 'channel 2', row 2"),
         ("x,y\n1,2\n3,oops\n", "must be a number. Got 'oops' in a.csv, column 'y', row 3"),
-        ("x,y\n1,2\n3\n", "same number of cells in every row. Got 1 instead of 2 in row 3; mend that row."),
+        ("x,y\n1,2\n3\n", "same number of cells in every row. Got 1 instead of 2 in row 3; fix that row."),
         ("x,y\n1,2\n\n3,4\n", "Got an empty cell in a.csv, column 'x', row 3"),
         ("x,y\n1,2\n3,inf\n", "Got inf in a.csv, column 'y', row 3"),
         ("\n\nx,y\n1,2\n3,oops\n", "Got 'oops' in a.csv, column 'y', row 5"),

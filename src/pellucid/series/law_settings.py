@@ -69,7 +69,7 @@ class LawSettings(NamedTuple):
         share = (
             ""
             if self.explained is None
-            else f"; held-out variance explained {self.explained:.0%}, of a linear law's forecasts"
+            else f"; held-out variance explained {self.explained:.0%} (of a linear law's forecasts)"
         )
         fixed = [name for name in ("order", "radius", "ridge") if name not in chosen]
         how = "chosen by leave-one-out"

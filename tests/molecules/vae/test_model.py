@@ -69,7 +69,7 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, game, monkey
     monkeypatch.setattr(AutoencoderFit, "loss", interrupted)
     monkeypatch.setattr(loop, "train", partial(loop.train, checkpoint_seconds=0))
     again = JunctionTreeVAE(**SETTINGS, game=game)
-    with pytest.raises(KeyboardInterrupt, match="Training was stopped. Go on with"):
+    with pytest.raises(KeyboardInterrupt, match="Training was stopped. Resume with"):
         again.fit(Corpus.of(SMILES), folder=tmp_path, progress=False)
     again.fit(Corpus.of(SMILES), folder=tmp_path, resume=True, progress=False)
     assert torch.equal(weights(again), weights(whole))
