@@ -454,7 +454,8 @@ def test_recordings_are_read_as_those_of_the_model(commas):
     shown = run("compare", commas / "run", commas / "run", "--data", commas / "other").stdout
     summary = json.loads((commas / "run" / "summary.json").read_text())
     line = next(line for line in shown.splitlines() if line.startswith("relative error"))
-    assert line.split()[-1] == f"{summary['models']['GAME']['scores']['relative_error']:.4g}"
+    error = summary["models"]["GAME"]["scores"]["relative_error"]
+    assert float(line.split()[-1]) == float(f"{error:.4g}")
     assert "must be a number" in run("explain", commas / "run", commas / "other", "--decimal", ".", code=1).stderr
     assert "readme.txt" in run("predict", commas / "run", commas / "other", "--pattern", "*", code=1).stderr
 
