@@ -52,7 +52,9 @@ def test_a_saved_run_is_reported_and_compared(tmp_path, name):
     assert summary["title"] in page
     error = summary["models"]["DEEP"]["scores"]["relative_error"]
     assert f"{error:.3g}" in page
+    assert "Held-out variance explained" in page  # by the name of today
     printed = run("compare", SAVED / name, tmp_path / "run")
+    assert "held-out variance explained (higher is better)" in printed
     assert f"{error:.4g}" in printed
 
 

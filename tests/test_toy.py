@@ -109,3 +109,8 @@ def test_an_interrupted_run_goes_on_to_the_same_result(curve, tmp_path):
     for name in ("deep", "game"):
         one, other = ((tmp_path / folder / name / "network.safetensors").read_bytes() for folder in ("run", "whole"))
         assert one == other
+
+
+def test_a_column_that_is_not_there_is_an_error_and_not_a_traceback(curve, tmp_path):
+    refused = run("train", "curves", curve, "-o", tmp_path / "run", "--column", "z", code=1).stderr
+    assert "must be a column of curve.csv. Got 'z'" in refused

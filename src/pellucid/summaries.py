@@ -252,7 +252,8 @@ def _with_current_names(content: Mapping[str, Any]) -> dict[str, Any]:
     data = dict(content.get("data") or {})
     result["data"] = {"rejected": data.get("left_out"), "rejected_count": data.get("left_out_count"), **data}
     result["measures"] = [
-        {**measure, "key": _KEYS.get(measure["key"], measure["key"])} for measure in content.get("measures") or ()
+        {**measure, "key": HELD_OUT, "title": "held-out variance explained"} if measure["key"] in _KEYS else measure
+        for measure in content.get("measures") or ()
     ]
     for part in ("models", "baseline"):
         result[part] = _with_current_keys(content.get(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,7 +64,7 @@ def compare(
             for letter, record in records.items()
             for name in record.models
         }
-    say(f"A = {first} ({_game(a)})\nB = {second} ({_game(b)})\n")
+    say(f"A = {first} ({_game(domain, a)})\nB = {second} ({_game(domain, b)})\n")
     rows = measure_rows(models, a.measures)
     if data is None:
         rows += _bound_rows(records)
@@ -133,6 +133,9 @@ def _typed_name(option: Option) -> str:
     return option.flags[0].removeprefix("--") if option.flags else option.name
 
 
-def _game(summary: RunSummary) -> str:
+def _game(domain: AnyDomain, summary: RunSummary) -> str:
     settings = summary.settings
-    return "no game" if settings["game"] is None else f"{settings['game']} game, weight {settings['weight']:g}"
+    if settings["game"] is None:
+        return "no game"
+    strength = domain.strength_parameter(replace(domain.Settings(), game=settings["game"])) or "weight"
+    return f"{settings['game']} game, {strength} {settings[strength]:g}"

@@ -10,7 +10,6 @@ import typer
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
 from pellucid.domains import SupportsDemo
 from pellucid.errors import InputError
-from pellucid.options import Options
 from pellucid.registry import domains
 
 _MARKER = ".demo"
@@ -50,8 +49,8 @@ def demo(
     say(f"\n{summary_text(summary, domain)}\n")
     say(f"{demo.about}, as GAME sees it:\n")
     explained = domain.explain(
-        domain.load(out / "game"), demo.choose(summary), domain.Reading(), Options(), level=0.9, progress=False,
-        warn=say,
+        domain.load(out / "game"), demo.choose(summary), domain.Reading(), domain.Explaining(), level=0.9,
+        progress=False, warn=say,
     )  # fmt: skip
     (explanation,) = explained.explanations.values()
     say(str(explanation))

@@ -30,7 +30,8 @@ class Table(NamedTuple):
     """The name of the file, for messages."""
 
     def column(self, name: str) -> list[str]:
-        """The cells of one column."""
+        """The cells of one column; an error names the columns where there is none of this name."""
+        require_column(name, self.header, self.source, "What is read")
         index = self.header.index(name)
         return [row[index] for row in self.rows]
 

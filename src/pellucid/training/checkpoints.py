@@ -174,7 +174,11 @@ def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> 
         changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         if changed:
             name = changed[0]
-            got = "other data" if name == "data" else f"another `{name}`: {now.get(name)!r} for {before.get(name)!r}"
+            got = (
+                "other data"
+                if name == "data"
+                else f"another {Parameter(name)}: {now.get(name)!r} for {before.get(name)!r}"
+            )
             raise InputError(
                 "A resumed run must have the settings and data of the interrupted one",
                 got=got,
