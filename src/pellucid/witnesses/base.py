@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses.folds import FOLDS, values_by_folds
 
 
 class Bounds(Protocol):
@@ -60,13 +62,36 @@ class WitnessFamily(ABC):
             The n neighborhoods over the N points.
         """
 
+    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        """(M, K) at each member j of each neighborhood i the value g^_i-j(x_j) of a witness fitted without j.
+
+        By default the members of a neighborhood are divided into folds, each of which is left out in turn, and the
+        family is fitted again. The division is fixed: position in the neighborhood modulo `folds`. Families that know
+        the values without another fit return them exactly, each member left out alone; they need no folds. A member
+        without others keeps its own prediction.
+
+        Parameters
+        ----------
+        x : Tensor
+            (N, P) features that the witnesses read.
+        f : Tensor
+            (N, K) predictions to be witnessed, a constant.
+        hoods : BaseNeighborhoods
+            The n neighborhoods over the N points, with M members in all.
+        folds : int
+            The number of folds, at least 2.
+        """
+        x, f = check_points(x, f, hoods)
+        return values_by_folds(self.best_response, x, f, hoods, folds=folds)
+
     def effective_size(self, n_features: int) -> int:
         """The smallest effective neighborhood size: with fewer members a witness can follow any predictor.
 
         A size m is effective if not every predictor can be followed exactly on m points: 2 for constants, d + 1 for
         linear functions of d columns (the intercept counts as one), 2^k + 1 for trees of depth k, the largest of all
         for the best of several families. This speaks of the family, for points in general position that the features
-        separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already.
+        separate: a ridge or the greedy growth of trees may hold a witness back on fewer points already. And it speaks
+        of witnesses at the members that they were fitted to: held out, two members are enough (docs/held_out.md).
 
         A family of your own says what its size is; by default it is not known, which is an `InputError`.
 
@@ -184,6 +209,8 @@ class Witnesses(ABC):
     output_names: list[str] | None = None
     calibration: Bounds | None = None
     level: float = 0.9
+    family: WitnessFamily | None = field(default=None, repr=False)
+    """The family that they were chosen from, which fits them again without a member; see `held_out_values`."""
 
     @property
     @abstractmethod
@@ -223,6 +250,24 @@ class Witnesses(ABC):
         """(M, K) the value of each witness at each of its members, in the order of `hoods.members`."""
         return self.evaluate(self.hoods.rows, self.x[self.hoods.members]).to(self.f)
 
+    def held_out_values(self, *, folds: int = FOLDS) -> Tensor:
+        """(M, K) at each member the value of the witness fitted without it; see `WitnessFamily.held_out_values`."""
+        if self.family is None:
+            raise InputError(
+                "Witnesses must know their family to be fitted again without a member",
+                got=f"{type(self).__name__} without one",
+                cure="set their field `family` in `best_response`, or call `family.held_out_values(x, f, hoods)`",
+                parameter="family",
+            )
+        return self.family.held_out_values(self.x, self.f, self.hoods, folds=folds)
+
+    def held_out_at_centers(self, *, folds: int = FOLDS) -> Tensor:
+        """(n, K) at each center the value of the witness fitted without it; a center need not be a member."""
+        values, hoods = self.at_centers(), self.hoods
+        entries = (hoods.members == hoods.centers[hoods.rows]).nonzero().flatten()
+        values[hoods.rows[entries]] = self.held_out_values(folds=folds)[entries]
+        return values
+
     def consensus(self) -> Tensor:
         """(N, K) what the witnesses that cover a point say of it on average, weighted by 1/m_i:
 
@@ -230,16 +275,25 @@ class Witnesses(ABC):
 
         where no neighborhood covers a point, its own prediction.
         """
-        coverage = self.hoods.coverage[:, None]
-        return torch.where(coverage > 0, self.pull() / coverage, self.f.double()).to(self.f)
+        return self._per_coverage(self.pull())
+
+    def held_out_consensus(self, *, folds: int = FOLDS) -> Tensor:
+        """(N, K) the consensus of witnesses that were not fitted to the point: g_i-j(x_j) in the place of g_i(x_j)."""
+        return self._per_coverage(self._spread_shares(self.held_out_values(folds=folds)))
 
     def pull(self) -> Tensor:
         """(N, K) the numerator of the consensus: sum_i S_ij g_i(x_j) / m_i, in float64."""
-        shares = self.at_members().double() / self.hoods.sizes[self.hoods.rows, None]
-        return self.hoods.spread_members(shares)
+        return self._spread_shares(self.at_members())
+
+    def _spread_shares(self, values: Tensor) -> Tensor:
+        return self.hoods.spread_members(values.double() / self.hoods.sizes[self.hoods.rows, None])
+
+    def _per_coverage(self, pull: Tensor) -> Tensor:
+        coverage = self.hoods.coverage[:, None]
+        return torch.where(coverage > 0, pull / coverage, self.f.double()).to(self.f)
 
     def deviations(self, deviation: Deviation = squared_error, f: Tensor | None = None) -> Tensor:
-        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)), differentiable in f.
+        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)), where the witnesses were fitted; differentiable in f.
 
         Parameters
         ----------
@@ -248,8 +302,27 @@ class Witnesses(ABC):
         f : Tensor, optional
             (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
         """
-        values = self.f if f is None else f
-        distances = measure(deviation, values.index_select(0, self.hoods.members), self.at_members())
+        return self._mean_distances(self.at_members(), deviation, f)
+
+    def held_out_deviations(
+        self, deviation: Deviation = squared_error, f: Tensor | None = None, *, folds: int = FOLDS
+    ) -> Tensor:
+        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i-j(x_j)), each witness fitted without the member; differentiable in f.
+
+        Parameters
+        ----------
+        deviation : Deviation
+            The measure d.
+        f : Tensor, optional
+            (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
+        folds : int
+            The number of folds; see `WitnessFamily.held_out_values`.
+        """
+        return self._mean_distances(self.held_out_values(folds=folds), deviation, f)
+
+    def _mean_distances(self, values: Tensor, deviation: Deviation, f: Tensor | None) -> Tensor:
+        predictions = self.f if f is None else f
+        distances = measure(deviation, predictions.index_select(0, self.hoods.members), values)
         return self.hoods.sum_members(distances) / self.hoods.sizes
 
     def saturated(self, which: Tensor | None = None) -> Tensor:

@@ -42,7 +42,18 @@ def fit_each(fit: Fit, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnes
                 parameter="fit",
             )
         functions.append(function)
-    return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=functions)
+    return FunctionWitnesses(x=x, f=f.detach(), hoods=hoods, functions=functions, family=_FunctionFamily(fit))
+
+
+@final
+@dataclass(frozen=True)
+class _FunctionFamily(WitnessFamily):
+    """What `fit_each` fits, to be fitted again without some members."""
+
+    fit: Fit
+
+    def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Witnesses:
+        return fit_each(self.fit, x, f, hoods)
 
 
 def _array(values: Tensor) -> np.ndarray:

@@ -13,11 +13,12 @@ from pellucid import _checks
 from pellucid._point_checks import check_points
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses._arrays import rounding_unit
 
 # Numbers that one batch of decompositions may hold: 32 MB.
 _BATCH = 2**22
 # A member whose leverage is closer to 1 than this alone determines a direction.
-_ALONE = 1e-9
+ALONE = 1e-9
 
 
 def leave_one_out(
@@ -64,6 +65,7 @@ def leave_one_out(
     for ridge in ridges:
         _checks.at_least(ridge, 0, "ridges", "leave_one_out")
     features, values = (part.detach().double().cpu() for part in (x, f))
+    unit = rounding_unit(x.dtype)
     members, offsets = hoods.members.cpu(), hoods.offsets.cpu()
     sizes = hoods.sizes.cpu().numpy()
     result = torch.empty(len(ridges), len(members), f.shape[1], dtype=torch.float64)
@@ -72,7 +74,7 @@ def leave_one_out(
         for part in group.split(max(1, _BATCH // int(m * max(1, features.shape[1], m)))):
             entries = offsets[part][:, None] + torch.arange(m)  # (b, m)
             own = members[entries]
-            result[:, entries] = _values(features[own], values[own], ridges, intercept)
+            result[:, entries] = _values(features[own], values[own], ridges, intercept, unit)
     return result.to(f.device)
 
 
@@ -107,20 +109,24 @@ def held_out_explained(x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridges: S
     return 1 - missed.square().sum(1) / torch.where(total > 0, total, torch.nan)
 
 
-def _values(x: Tensor, f: Tensor, ridges: Sequence[float], intercept: bool) -> Tensor:
-    """(R, b, m, K) for b neighborhoods of one size with features (b, m, P) and predictions (b, m, K)."""
+def _values(x: Tensor, f: Tensor, ridges: Sequence[float], intercept: bool, unit: float) -> Tensor:
+    """(R, b, m, K) for b neighborhoods of one size with features (b, m, P) and predictions (b, m, K).
+
+    `unit` is the rounding unit of the features: what is rounding to `LinearFamily` is rounding here.
+    """
     eps = torch.finfo(x.dtype).eps
     m = x.shape[1]
+    share = x.shape[2] ** 0.5 * (max(x.shape[1:]) * eps + 8 * unit)
     if m == 1:
         return torch.full((len(ridges), *f.shape), torch.nan, dtype=f.dtype)
     centered, gaps = x, f
     if intercept:
         centered, gaps = x - x.mean(1, keepdim=True), f - f.mean(1, keepdim=True)
         # A column that is constant up to rounding does not vary.
-        noise = 8 * eps * x.abs().amax(1, keepdim=True)
-        centered = torch.where(centered.abs().amax(1, keepdim=True) > noise, centered, 0.0)
+        noise = share * x.norm(dim=1, keepdim=True)
+        centered = torch.where(centered.norm(dim=1, keepdim=True) > noise, centered, 0.0)
     u, s, _ = torch.linalg.svd(centered, full_matrices=False)  # (b, m, r), (b, r)
-    squares = torch.where(s > s[:, :1] * max(centered.shape[1:]) * eps, s, 0.0).square() if s.shape[1] else s
+    squares = torch.where(s > s[:, :1] * share, s, 0.0).square() if s.shape[1] else s
     turned = u.mT @ gaps  # (b, r, K)
     leverage = 1.0 / m if intercept else 0.0
     results = []
@@ -131,7 +137,7 @@ def _values(x: Tensor, f: Tensor, ridges: Sequence[float], intercept: bool) -> T
         inverse = torch.where(squares > 0, 1 / (squares + ridge), 0.0)
         alone = u @ (inverse[..., None] * turned)
         weight = (u.square() * inverse[:, None]).sum(2)
-        sole = (free < _ALONE)[..., None] & (weight > 0)[..., None]
+        sole = (free < ALONE)[..., None] & (weight > 0)[..., None]
         missed = torch.where(sole, alone, misses) / torch.where(sole, weight[..., None], free[..., None])
         results.append(f - missed)
     return torch.stack(results)

@@ -16,8 +16,11 @@ from pellucid._threads import run_chunks
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
+from pellucid.witnesses._arrays import numbers, rounding_unit
 from pellucid.witnesses._freedom import freedom_left
+from pellucid.witnesses._leverage import free_shares, held_out_from_fit
 from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.text import law_text
 
 # Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
@@ -70,7 +73,11 @@ class LinearFamily(WitnessFamily):
             residuals=residuals,
             penalty=self.ridge,
             intercept=self.intercept,
+            family=self,
         )
+
+    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
     def effective_size(self, n_features: int) -> int:
         return _checks.whole(n_features, 0, "n_features") + int(self.intercept) + 1
@@ -86,7 +93,10 @@ class ConstantFamily(WitnessFamily):
         values = f.detach().double()
         reference = values.mean(0)  # running sums of small numbers are more exact
         means = hoods.sum(values - reference) / hoods.sizes[:, None] + reference
-        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=means[:, None])
+        return LinearWitnesses(x=x, f=f.detach(), hoods=hoods, theta=means[:, None], family=self)
+
+    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
     def effective_size(self, n_features: int) -> int:
         return 2
@@ -140,13 +150,44 @@ class LinearWitnesses(Witnesses):
         ones = torch.ones(len(x), 1, dtype=x.dtype, device=x.device)
         return torch.bmm(torch.cat([ones, x], dim=1)[:, None], self.theta)[:, 0].to(self.f)
 
+    def at_members(self) -> Tensor:
+        return self._member_values().to(self.f)
+
+    def _member_values(self) -> Tensor:
+        """(M, K) in float64: all members of a witness at once, so that parameters need not be gathered."""
+        from pellucid.witnesses._leverage_kernel import members_range
+
+        x, theta = numbers(self._read(self.x)), numbers(self.theta)
+        members, offsets = self.hoods.members.cpu().numpy(), self.hoods.offsets.cpu().numpy()
+        values = np.empty((len(members), theta.shape[2]))
+
+        def evaluate(begin: int, end: int) -> None:
+            members_range(x, members, offsets, theta, begin, end, values)
+
+        run_chunks(evaluate, offsets, torch.get_num_threads())
+        return torch.from_numpy(values).to(self.f.device)
+
+    def held_out_values(self, *, folds: int = FOLDS) -> Tensor:
+        # Exact, and the fit is not repeated: a witness without member j misses f_j by its residual / (1 - leverage).
+        x = self._read(self.x)
+        values = held_out_from_fit(
+            x,
+            self.f,
+            self.hoods,
+            self._member_values(),
+            free_shares(x, self.hoods, self.penalty, self.intercept),
+            penalty=self.penalty,
+            intercept=self.intercept,
+        )
+        return values.to(self.f)
+
     def pull(self) -> Tensor:
         # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: so the symmetric
         # game costs what the asymmetric one costs.
         from pellucid.witnesses._linear_kernel import SHARING, pull_range
 
-        x = _numbers(self._read(self.x))
-        parameters = _numbers(self.theta.flatten(1))
+        x = numbers(self._read(self.x))
+        parameters = numbers(self.theta.flatten(1))
         sizes, covers, starts = (v.cpu().numpy() for v in (self.hoods.sizes, *self.hoods.covers))
         result = np.empty((len(x), self.intercepts.shape[1]))
 
@@ -267,12 +308,12 @@ def _least_squares(
     from pellucid.witnesses._linear_kernel import REFRESH, solve_range
 
     n, p, k = len(hoods), x.shape[1], f.shape[1]
-    features, values, ridge = _numbers(x), _numbers(f), float(ridge)
+    features, values, ridge = numbers(x), numbers(f), float(ridge)
     members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
     parameters, residuals = np.empty((n, 1 + p, k)), np.empty(n)
     solved = np.zeros(n, dtype=bool)
     # A ridge deals with noise in its own way; without one, what rounding left in the features is not to be explained.
-    unit = 0.0 if ridge > 0 else _rounding_unit(x.dtype)
+    unit = 0.0 if ridge > 0 else rounding_unit(x.dtype)
     threads = torch.get_num_threads()
     if 0 < p <= _MANY_FEATURES:
 
@@ -295,16 +336,6 @@ def _least_squares(
 
         run_chunks(solve_dependent, np.append(0, np.diff(offsets)[rest].cumsum()), threads)
     return torch.from_numpy(parameters).to(f.device), torch.from_numpy(residuals).to(f.device)
-
-
-def _numbers(values: Tensor) -> np.ndarray:
-    """As the kernels want them: float64 in main memory, row after row."""
-    return np.ascontiguousarray(values.detach().double().cpu().numpy())
-
-
-def _rounding_unit(dtype: torch.dtype) -> float:
-    """By what share a number of this type may be off for having been rounded; whole numbers are exact."""
-    return torch.finfo(dtype).eps / 2 if dtype.is_floating_point else 0.0
 
 
 def _solve_duals(

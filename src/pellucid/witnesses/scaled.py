@@ -12,6 +12,7 @@ from torch import Tensor
 from pellucid.errors import quietly
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
+from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.linear import LinearFamily, LinearWitnesses
 
 
@@ -35,7 +36,18 @@ class ScaledLinearFamily(WitnessFamily):
             fitted = LinearFamily(ridge=self.ridge).best_response(x.double() / step, f, hoods)
         theta = torch.cat([fitted.intercepts[:, None], fitted.coefficients / step[:, None]], dim=1)
         penalty = self.ridge * step.square()
-        return LinearWitnesses(x=x, f=fitted.f, hoods=hoods, theta=theta, residuals=fitted.residuals, penalty=penalty)
+        return LinearWitnesses(
+            x=x,
+            f=fitted.f,
+            hoods=hoods,
+            theta=theta,
+            residuals=fitted.residuals,
+            penalty=penalty,
+            family=self,
+        )
+
+    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
     def effective_size(self, n_features: int) -> int:
         return LinearFamily(ridge=self.ridge).effective_size(n_features)

@@ -108,7 +108,7 @@ class TreeFamily(WitnessFamily):
             self.criterion,
             threads=torch.get_num_threads(),
         )
-        return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees)
+        return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees, family=self)
 
     def effective_size(self, n_features: int) -> int:
         if not callable(self.depth):
