@@ -20,7 +20,7 @@ from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
 from pellucid.games import Game, SymmetricGame
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.witnesses.base import Witnesses
+from pellucid.witnesses.base import HeldOutWitnesses, Witnesses
 
 _STALE = "predictions of the other processes would never reach its own"
 
@@ -34,7 +34,7 @@ class Bank(nn.Module):
         weight/n N/|J| sum_{j in J} sum_i S_ij d(f_j, sg(g_i(x_j))) / m_i,
 
     an unbiased estimate of the full game's penalty for random batches: over the batches of an epoch, the
-    average weighted by |J|/N has exactly the full game's gradient.
+    average weighted by |J|/N has exactly the full game's gradient. A held-out game has g_i-j in the place of g_i.
 
     Examples
     --------
@@ -157,7 +157,9 @@ class Bank(nn.Module):
                 "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`"
             )
         if self._current is None:
-            self._current = _Response(self.game.family.best_response(self.x, self.fitted_to, self.hoods))
+            witnesses = self.game.family.best_response(self.x, self.fitted_to, self.hoods)
+            answers = witnesses.held_out(folds=self.game.folds) if self.game.held_out else witnesses
+            self._current = _Response(witnesses, answers)
         return self._current
 
     def penalty(self, f: Tensor, index: Tensor | list[int]) -> Tensor:
@@ -214,14 +216,16 @@ class _Response:
     """Witnesses, and what batches of points ask of them, computed once."""
 
     witnesses: Witnesses
+    answers: Witnesses | HeldOutWitnesses
+    """The same, or in a held-out game what they say of members that they were not fitted to."""
 
     @cached_property
     def consensus(self) -> Tensor:
-        return self.witnesses.consensus()
+        return self.answers.consensus()
 
     @cached_property
     def at_members(self) -> Tensor:
-        return self.witnesses.at_members()
+        return self.answers.at_members()
 
     def entries_of(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """For each entry of the neighborhoods that is one of the points: the batch row, and the entry."""

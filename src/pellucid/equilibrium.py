@@ -5,6 +5,11 @@ the squared error and witnesses are constant or linear, so that g^_i = P_i f on 
 matrix P_i. The fixed points of the paper's theorems are then linear systems, and a small complementarity
 problem for the uniform criterion. All matrices are dense: meant for studying the games and for checking
 trained predictors on up to a few thousand points.
+
+In the held-out games the witness of a member has not seen it. What it says is still linear in f, with the leave-one-out
+matrix in the place of the hat matrix:
+
+    L_i = I - diag(1 / (1 - P_jj)) (I - P_i),        whose diagonal is zero.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from pellucid._point_checks import check_points
 from pellucid.errors import ConvergenceError, InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
+from pellucid.witnesses.leave_one_out import ALONE
 from pellucid.witnesses.linear import ConstantFamily, LinearFamily
 
 Array: TypeAlias = NDArray[Any]
@@ -28,38 +34,46 @@ Array: TypeAlias = NDArray[Any]
 _ACCURACY = 1e-6  # of the uniform equilibrium, relative to the margin
 
 
-def symmetric(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float) -> Tensor:
+def symmetric(
+    y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float, held_out: bool = False
+) -> Tensor:
     """The equilibrium (N x K) of the symmetric game:
 
         [I + weight sum_i E_i'(I - P_i)E_i / m_i] f = y,
 
-    with E_i the rows of the identity that belong to neighborhood i.
+    with E_i the rows of the identity that belong to neighborhood i. In the held-out game L_i takes the place of P_i; as
+    sum_i E_i'E_i / m_i = N-bar, the equilibrium is [I + weight (N-bar - sum_i E_i'L_iE_i / m_i)] f = y.
     """
     _checks.at_least(weight, 0, "weight", "symmetric")
     targets, features = _inputs(y, x, hoods)
     matrix = np.eye(len(targets))
-    for members, gap, _ in _gaps(features, hoods, family):
+    for members, gap, _ in _gaps(features, hoods, family, held_out):
         matrix[np.ix_(members, members)] += weight * gap / len(members)
     return torch.from_numpy(np.linalg.solve(matrix, targets))
 
 
-def asymmetric(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float) -> Tensor:
+def asymmetric(
+    y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, weight: float, held_out: bool = False
+) -> Tensor:
     """The equilibrium (N x K) of the asymmetric game:
 
         f_c + weight sum_{i: c(i) = c} (f_c - h_i' f) = y_c,
 
-    with h_i the hat row that gives the witness's value at its center.
+    with h_i the hat row that gives the witness's value at its center; in the held-out game the row of L_i, where the
+    center is a member.
     """
     _checks.at_least(weight, 0, "weight", "asymmetric")
     targets, features = _inputs(y, x, hoods)
     matrix = np.eye(len(targets))
-    for center, (members, _, row) in zip(hoods.centers.tolist(), _gaps(features, hoods, family), strict=True):
+    for center, (members, _, row) in zip(hoods.centers.tolist(), _gaps(features, hoods, family, held_out), strict=True):
         matrix[center, center] += weight
         matrix[center, members] -= weight * row
     return torch.from_numpy(np.linalg.solve(matrix, targets))
 
 
-def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, margin: float) -> Tensor:
+def uniform(
+    y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, margin: float, held_out: bool = False
+) -> Tensor:
     """The equilibrium (N x K) of the uniform criterion:
 
         min_f sum_j |f_j - y_j|^2   subject to   D_i = |(I - P_i) E_i f|^2 / m_i <= margin for all i.
@@ -68,14 +82,14 @@ def uniform(y: Any, x: Any, hoods: BaseNeighborhoods, family: WitnessFamily, *, 
 
         [I + sum_i xi_i E_i'(I - P_i)E_i / m_i] f = y,   0 <= xi  _|_  margin - D >= 0.
 
-    Without a ridge P_i is a projection and this is the optimum of the convex problem; with a ridge it is the
-    alternating best response that the game plays.
+    Without a ridge P_i is a projection and this is the optimum of the convex problem; with a ridge, and with L_i in the
+    place of P_i in the held-out game, it is the alternating best response that the game plays.
     """
     _checks.at_least(margin, 0, "margin", "uniform")
     targets, features = _inputs(y, x, hoods)
     # In units in which y has size 1: the solvers' tolerances then mean the same for every problem.
     unit = float(np.sqrt(np.square(targets).mean())) or 1.0
-    gaps = [(members, gap) for members, gap, _ in _gaps(features, hoods, family)]
+    gaps = [(members, gap) for members, gap, _ in _gaps(features, hoods, family, held_out)]
     return torch.from_numpy(unit * _Uniform(targets / unit, gaps, margin / unit**2).solve())
 
 
@@ -85,9 +99,11 @@ def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
 
 
 def _gaps(
-    features: Array, hoods: BaseNeighborhoods, family: WitnessFamily
+    features: Array, hoods: BaseNeighborhoods, family: WitnessFamily, held_out: bool
 ) -> list[tuple[NDArray[np.int64], Array, Array]]:
-    """For each neighborhood its members, I - P_i (m x m), and the hat row h_i (m,) of its center."""
+    """For each neighborhood its members, I - P_i or I - L_i (m x m), and the row h_i (m,) that gives the value of the
+    witness at its center.
+    """
     ridge, intercept = 0.0, True
     if isinstance(family, ConstantFamily):
         features = features[:, :0]
@@ -111,8 +127,26 @@ def _gaps(
         inverse = np.where(positive, s, 0.0) / (np.where(positive, s, 1.0) ** 2 + ridge)
         solver = vt.T @ (inverse[:, None] * u.T)
         average = np.full(m, 1 / m) if intercept else np.zeros(m)
-        parts.append((members, np.eye(m) - centered @ solver - average, (features[center] - shift) @ solver + average))
+        gap, row = np.eye(m) - centered @ solver - average, (features[center] - shift) @ solver + average
+        if held_out:
+            inverse_squares = np.where(positive, 1 / (np.where(positive, s, 1.0) ** 2 + ridge), 0.0)
+            gap = _left_out(gap, (u * inverse_squares) @ u.T)
+            at_center = members == center
+            row = np.eye(m)[at_center][0] - gap[at_center][0] if at_center.any() else row
+        parts.append((members, gap, row))
     return parts
+
+
+def _left_out(gap: Array, dual: Array) -> Array:
+    """I - L for I - P: each row divided by its diagonal 1 - P_jj.
+
+    Where a member alone determines a direction that is 0 / 0, and the limit of small ridges is the same quotient of the
+    inverse of the centered Gram matrix (`dual`). A member without others, or alike to all of them, keeps its own value.
+    """
+    alone = np.diag(gap) < ALONE
+    numerator = np.where(alone[:, None], dual, gap)
+    diagonal = np.where(alone, np.diag(dual), np.diag(gap))[:, None]
+    return np.asarray(np.where(diagonal > 0, numerator / np.where(diagonal > 0, diagonal, 1.0), 0.0))
 
 
 class _Uniform:

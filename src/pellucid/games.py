@@ -3,6 +3,9 @@
 In every game the witnesses answer first, with the family's best response g^ to the present predictions; the
 predictor then pays for its deviation from them. The best response is a constant when the predictor is
 differentiated, written sg(g^) for stop-gradient in the formulas below: this is part of each definition.
+
+In a held-out game the predictor pays at each member for the witness that was fitted without it, g^_i-j in the place of
+g^_i: a witness that merely remembers its members is of no help to it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
+from pellucid.witnesses.folds import FOLDS
 
 _DRIFT = "its multipliers would ascend by themselves"
 
@@ -31,13 +35,14 @@ class Outcome(NamedTuple):
     penalty: Tensor
     """The scalar to add to the task loss; differentiable in the predictions."""
     deviations: Tensor
-    """(n,) the deviation D_i of each neighborhood, detached; one column per game in a sum of games."""
+    """(n,) the deviation D_i of each neighborhood, detached; in a held-out game the held-out one. One column per game
+    in a sum of games."""
     witnesses: Any
     """The fitted `Witnesses`; in a sum of games a tuple of them."""
 
 
-def _settings(family: Any, deviation: Any, owner: str) -> None:
-    """Refuse a family or a deviation of the wrong kind when the game is made, not when it is played."""
+def _settings(family: Any, deviation: Any, folds: Any, owner: str) -> None:
+    """Refuse settings of the wrong kind when the game is made, not when it is played."""
     if not isinstance(family, WitnessFamily):
         raise InputError(
             f"`family` of {owner} must be a witness family, such as LinearFamily()",
@@ -51,6 +56,7 @@ def _settings(family: Any, deviation: Any, owner: str) -> None:
             got=f"{deviation!r}",
             parameter="deviation",
         )
+    _checks.whole(folds, 2, "folds")
 
 
 def _outcome(penalty: Tensor, deviations: Tensor, witnesses: Any) -> Outcome:
@@ -93,12 +99,18 @@ class Game(ABC):
 class SymmetricGame(Game):
     """Predictor and witness share one objective: the deviation over the whole neighborhood.
 
-        penalty = weight/n sum_i D_i,   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j)))
+        penalty = weight/n sum_i D_i,   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j))),
+
+    and with `held_out=True`, where the witness of a member has not seen it,
+
+        D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i-j(x_j))).
 
     For squared error the gradient depends on the witnesses only through their consensus c_j at each point
     (the paper's Lemma 4, written with S' so that neighborhoods need not be symmetric):
 
-        d penalty / d f_j = 2 weight/n N-bar_j (f_j - sg(c_j)).
+        d penalty / d f_j = 2 weight/n N-bar_j (f_j - sg(c_j)),
+
+    with the consensus of the held-out values in the held-out game.
 
     Parameters
     ----------
@@ -111,15 +123,22 @@ class SymmetricGame(Game):
     form : {"auto", "consensus", "direct"}
         "consensus" (squared error only) and "direct" give the same penalty and the same gradient; "auto" takes the
         cheaper one that applies.
+    held_out : bool
+        Whether the predictor pays at each member for the witness that was fitted without it.
+    folds : int
+        The number of folds of a held-out game, for families that have to be fitted again; see
+        `WitnessFamily.held_out_values`.
     """
 
     family: WitnessFamily
     weight: float = 1.0
     deviation: Deviation = squared_error
     form: Literal["auto", "consensus", "direct"] = "auto"
+    held_out: bool = False
+    folds: int = FOLDS
 
     def __post_init__(self) -> None:
-        _settings(self.family, self.deviation, "SymmetricGame")
+        _settings(self.family, self.deviation, self.folds, "SymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "SymmetricGame")
         if self.form not in ("auto", "consensus", "direct"):
             raise InputError(
@@ -133,13 +152,14 @@ class SymmetricGame(Game):
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = check_points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
+        answers = witnesses.held_out(folds=self.folds) if self.held_out else witnesses
         if self.form == "direct" or self.deviation is not squared_error:
-            deviations = witnesses.deviations(self.deviation, f)
+            deviations = answers.deviations(self.deviation, f)
             return _outcome(self.weight * deviations.mean(), deviations, witnesses)
-        deviations = witnesses.deviations()
+        deviations = answers.deviations()
         # The consensus term lacks the spread of the witnesses around their consensus, a constant: the value
         # comes from the deviations, the gradient from the consensus.
-        pull = hoods.coverage.to(f) @ (f - witnesses.consensus()).square().sum(1) / len(hoods)
+        pull = hoods.coverage.to(f) @ (f - answers.consensus()).square().sum(1) / len(hoods)
         penalty = self.weight * (deviations.mean() + pull - pull.detach())
         return _outcome(penalty, deviations, witnesses)
 
@@ -149,7 +169,9 @@ class SymmetricGame(Game):
 class AsymmetricGame(Game):
     """The witness sees the whole neighborhood, the predictor pays at the center only.
 
-        penalty = weight/n sum_i d(f_c(i), sg(g^_i(x_c(i))))
+        penalty = weight/n sum_i d(f_c(i), sg(g^_i(x_c(i)))),
+
+    and with `held_out=True` for the witness that was fitted to the neighborhood without its center, g^_i-c(i).
 
     Parameters are those of `SymmetricGame`. The outcome's deviations are still those over the neighborhoods.
     """
@@ -157,9 +179,11 @@ class AsymmetricGame(Game):
     family: WitnessFamily
     weight: float = 1.0
     deviation: Deviation = squared_error
+    held_out: bool = False
+    folds: int = FOLDS
 
     def __post_init__(self) -> None:
-        _settings(self.family, self.deviation, "AsymmetricGame")
+        _settings(self.family, self.deviation, self.folds, "AsymmetricGame")
         _checks.at_least(self.weight, 0, "weight", "AsymmetricGame")
 
     @property
@@ -169,8 +193,9 @@ class AsymmetricGame(Game):
     def __call__(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         x, f = check_points(x, f, hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
-        distances = measure(self.deviation, f.index_select(0, hoods.centers), witnesses.at_centers())
-        return _outcome(self.weight * distances.mean(), witnesses.deviations(self.deviation), witnesses)
+        answers = witnesses.held_out(folds=self.folds) if self.held_out else witnesses
+        distances = measure(self.deviation, f.index_select(0, hoods.centers), answers.at_centers())
+        return _outcome(self.weight * distances.mean(), answers.deviations(self.deviation), witnesses)
 
 
 @final
@@ -179,7 +204,9 @@ class UniformGame(nn.Module, Game):
 
     One multiplier xi_i >= 0 per neighborhood makes it a saddle point problem, solved by `MirrorProx`:
 
-        penalty = 1/n sum_i xi_i (D_i - margin),   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j)))
+        penalty = 1/n sum_i xi_i (D_i - margin),   D_i = 1/m_i sum_j S_ij d(f_j, sg(g^_i(x_j))),
+
+    or with the held-out D_i of `SymmetricGame`.
 
     The gradient that `backward` leaves on a multiplier is the violation of its constraint, D_i - margin,
     whatever the number of neighborhoods in the batch; multipliers ascend along it.
@@ -196,6 +223,10 @@ class UniformGame(nn.Module, Game):
         D(f, g), see `pellucid.deviations`.
     initial : float
         The multipliers' starting value; the entropic mirror map needs one above 0.
+    held_out : bool
+        Whether D_i is the held-out deviation, of witnesses fitted without the member.
+    folds : int
+        The number of folds of a held-out game; see `SymmetricGame`.
     """
 
     def __init__(
@@ -206,14 +237,17 @@ class UniformGame(nn.Module, Game):
         n_neighborhoods: int,
         deviation: Deviation = squared_error,
         initial: float = 0.0,
+        held_out: bool = False,
+        folds: int = FOLDS,
     ) -> None:
         super().__init__()
-        _settings(family, deviation, "UniformGame")
+        _settings(family, deviation, folds, "UniformGame")
         _checks.at_least(margin, 0, "margin", "UniformGame")
         n_neighborhoods = _checks.whole(n_neighborhoods, 1, "n_neighborhoods")
         _checks.at_least(initial, 0, "initial", "UniformGame")
         _checks.one_process("UniformGame", _DRIFT)
         self.family, self.margin, self.deviation = family, margin, deviation
+        self.held_out, self.folds = held_out, folds
         self.multipliers = nn.Parameter(torch.full((n_neighborhoods,), float(initial), dtype=torch.float64))
 
     @property
@@ -221,7 +255,8 @@ class UniformGame(nn.Module, Game):
         return True
 
     def extra_repr(self) -> str:
-        return f"{self.family!r}, margin={self.margin:g}, n_neighborhoods={len(self.multipliers)}"
+        played = ", held_out=True" if self.held_out else ""
+        return f"{self.family!r}, margin={self.margin:g}, n_neighborhoods={len(self.multipliers)}{played}"
 
     def forward(self, f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> Outcome:
         """Play one round with all neighborhoods, or with a minibatch of them: `hoods.select(index)`."""
@@ -229,7 +264,8 @@ class UniformGame(nn.Module, Game):
         x, f = check_points(x, f, hoods)
         index = self._multiplier_index(hoods)
         witnesses = self.family.best_response(x, f.detach(), hoods)
-        deviations = witnesses.deviations(self.deviation, f)
+        answers = witnesses.held_out(folds=self.folds) if self.held_out else witnesses
+        deviations = answers.deviations(self.deviation, f)
         multipliers = self.multipliers[index]
         violations = deviations - self.margin
         dual = multipliers @ violations.detach().to(multipliers)

@@ -124,14 +124,14 @@ def test_deviations_consensus_and_centers_follow_their_definitions():
     values = witnesses.held_out_values()
     gaps = f[hoods.members] - values
     deviations = torch.stack([gaps[:7].square().sum() / 7, gaps[7:13].square().sum() / 6, torch.tensor(0.0)])
-    assert torch.allclose(witnesses.held_out_deviations(), deviations)
+    assert torch.allclose(witnesses.held_out().deviations(), deviations)
     absolute = torch.stack([gaps[:7].abs().sum() / 7, gaps[7:13].abs().sum() / 6, torch.tensor(0.0)])
-    assert torch.allclose(witnesses.held_out_deviations(pl.absolute_error), absolute)
-    consensus = witnesses.held_out_consensus()
+    assert torch.allclose(witnesses.held_out().deviations(pl.absolute_error), absolute)
+    consensus = witnesses.held_out().consensus()
     assert torch.allclose(consensus[5], (values[5] / 7 + values[7] / 6) / (1 / 7 + 1 / 6))
     assert torch.equal(consensus[12], f[12])  # nobody covers it
     # The second center is no member: its witness has not seen it anyway.
-    centers = witnesses.held_out_at_centers()
+    centers = witnesses.held_out().at_centers()
     assert torch.allclose(centers, torch.stack([values[0], witnesses.at_centers()[1], f[20]]))
 
 

@@ -1,9 +1,10 @@
 """Families of witnesses and their fitted members."""
 
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.custom import BestOf, fit_each
 from pellucid.witnesses.linear import ConstantFamily, LinearFamily, lag_names, lagged
 from pellucid.witnesses.tree import TreeFamily, effective_depth
+from pellucid.witnesses.witness import Witness
 
 __all__ = [
     "BestOf",

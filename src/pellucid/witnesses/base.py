@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.folds import FOLDS, values_by_folds
+from pellucid.witnesses.witness import Witness
 
 
 class Bounds(Protocol):
@@ -113,86 +114,6 @@ class WitnessFamily(ABC):
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Witness(ABC):
-    """One fitted witness: print it to read it, call it to predict."""
-
-    center: int
-    """The point that its neighborhood belongs to."""
-    size: int
-    """The number of members that it was fitted on."""
-    rmse: float
-    """Root mean squared error between witness and predictor over the members and outputs."""
-    feature_names: list[str]
-    output_names: list[str]
-    place: str | None = None
-    """What its center is called, where that is not its number."""
-    bound: list[float | None] | None = None
-    """(K,) what |predictor - witness| does not exceed, with confidence `level`, at a further point of the neighborhood;
-    None if that is not known. See `Witnesses.trusted`."""
-    level: float = 0.9
-    why_not: str | None = None
-    """Why there is no bound, where one was asked for."""
-
-    @abstractmethod
-    def predict(self, x: Tensor) -> Tensor:
-        """Values (L, K) at new points x (L, P)."""
-
-    @abstractmethod
-    def text(self, *, digits: int = 4) -> str:
-        """The function as a person would write it, with this number of significant digits."""
-
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """What makes up the function, in plain lists and numbers."""
-
-    def __call__(self, x: Any) -> Tensor:
-        points = _checks.table(x, "x")
-        if points.shape[1] != len(self.feature_names):
-            raise InputError(
-                f"The witness reads {len(self.feature_names)} features",
-                got=f"{points.shape[1]} columns",
-                cure=(
-                    "pass the same features that it was fitted on, in the same order, and a single point as `x[None]`"
-                ),
-            )
-        return self.predict(points)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings, ready for JSON."""
-        return {
-            "center": self.center,
-            "size": self.size,
-            "rmse": self.rmse,
-            "features": self.feature_names,
-            "outputs": self.output_names,
-            "bound": self.bound,
-            "level": self.level,
-            **self.parameters(),
-        }
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return f"{self.text()}\n{self.trust()}"
-
-    def trust(self) -> str:
-        """How well it follows the predictor, and how far it can be trusted nearby, in indented lines."""
-        members = "1 member" if self.size == 1 else f"{self.size} members"
-        place = f"point {self.center}" if self.place is None else self.place
-        text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
-        if self.bound is None:
-            return text if self.why_not is None else f"{text}\n  {self.why_not}"
-        named = list(zip(self.bound, self.output_names, strict=True))
-        rest = ", ".join(name for value, name in named if value is None)
-        values = ", ".join(
-            f"{value:.3g}" + (f" ({name})" if rest else "") for value, name in named if value is not None
-        )
-        text += f"\n  with {100 * self.level:.4g} % confidence within {values} of it at a further point nearby"
-        return f"{text}; not known for {rest}" if rest else text
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Witnesses(ABC):
     """The fitted witnesses of all neighborhoods, and the predictions that they respond to.
@@ -261,12 +182,9 @@ class Witnesses(ABC):
             )
         return self.family.held_out_values(self.x, self.f, self.hoods, folds=folds)
 
-    def held_out_at_centers(self, *, folds: int = FOLDS) -> Tensor:
-        """(n, K) at each center the value of the witness fitted without it; a center need not be a member."""
-        values, hoods = self.at_centers(), self.hoods
-        entries = (hoods.members == hoods.centers[hoods.rows]).nonzero().flatten()
-        values[hoods.rows[entries]] = self.held_out_values(folds=folds)[entries]
-        return values
+    def held_out(self, *, folds: int = FOLDS) -> HeldOutWitnesses:
+        """The same witnesses at members that they were not fitted to."""
+        return HeldOutWitnesses(witnesses=self, values=self.held_out_values(folds=folds))
 
     def consensus(self) -> Tensor:
         """(N, K) what the witnesses that cover a point say of it on average, weighted by 1/m_i:
@@ -275,22 +193,11 @@ class Witnesses(ABC):
 
         where no neighborhood covers a point, its own prediction.
         """
-        return self._per_coverage(self.pull())
-
-    def held_out_consensus(self, *, folds: int = FOLDS) -> Tensor:
-        """(N, K) the consensus of witnesses that were not fitted to the point: g_i-j(x_j) in the place of g_i(x_j)."""
-        return self._per_coverage(self._spread_shares(self.held_out_values(folds=folds)))
+        return _consensus(self.pull(), self.f, self.hoods)
 
     def pull(self) -> Tensor:
         """(N, K) the numerator of the consensus: sum_i S_ij g_i(x_j) / m_i, in float64."""
-        return self._spread_shares(self.at_members())
-
-    def _spread_shares(self, values: Tensor) -> Tensor:
-        return self.hoods.spread_members(values.double() / self.hoods.sizes[self.hoods.rows, None])
-
-    def _per_coverage(self, pull: Tensor) -> Tensor:
-        coverage = self.hoods.coverage[:, None]
-        return torch.where(coverage > 0, pull / coverage, self.f.double()).to(self.f)
+        return _pull(self.at_members(), self.hoods)
 
     def deviations(self, deviation: Deviation = squared_error, f: Tensor | None = None) -> Tensor:
         """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i(x_j)), where the witnesses were fitted; differentiable in f.
@@ -302,28 +209,7 @@ class Witnesses(ABC):
         f : Tensor, optional
             (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
         """
-        return self._mean_distances(self.at_members(), deviation, f)
-
-    def held_out_deviations(
-        self, deviation: Deviation = squared_error, f: Tensor | None = None, *, folds: int = FOLDS
-    ) -> Tensor:
-        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i-j(x_j)), each witness fitted without the member; differentiable in f.
-
-        Parameters
-        ----------
-        deviation : Deviation
-            The measure d.
-        f : Tensor, optional
-            (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
-        folds : int
-            The number of folds; see `WitnessFamily.held_out_values`.
-        """
-        return self._mean_distances(self.held_out_values(folds=folds), deviation, f)
-
-    def _mean_distances(self, values: Tensor, deviation: Deviation, f: Tensor | None) -> Tensor:
-        predictions = self.f if f is None else f
-        distances = measure(deviation, predictions.index_select(0, self.hoods.members), values)
-        return self.hoods.sum_members(distances) / self.hoods.sizes
+        return _deviations(self.at_members(), deviation, self.f if f is None else f, self.hoods)
 
     def saturated(self, which: Tensor | None = None) -> Tensor:
         """(n,) whether the members of a neighborhood leave its witness no freedom to be wrong: it goes through any
@@ -385,3 +271,60 @@ class Witnesses(ABC):
     def _output_names(self) -> list[str]:
         count = self.f.shape[1]
         return self.output_names or (["f"] if count == 1 else [f"f{k}" for k in range(count)])
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOutWitnesses:
+    """Witnesses at members that they were not fitted to: at member j of neighborhood i stands g_i-j, fitted without it.
+
+    Games ask it what they ask `Witnesses`.
+    """
+
+    witnesses: Witnesses
+    values: Tensor = field(repr=False)
+    """(M, K) g_i-j(x_j), in the order of `hoods.members`."""
+
+    def at_members(self) -> Tensor:
+        """(M, K) at each member the value of the witness fitted without it."""
+        return self.values
+
+    def at_centers(self) -> Tensor:
+        """(n, K) at each center the value of the witness fitted without it; a center need not be a member."""
+        values, hoods = self.witnesses.at_centers().clone(), self.witnesses.hoods
+        entries = (hoods.members == hoods.centers[hoods.rows]).nonzero().flatten()
+        values[hoods.rows[entries]] = self.values[entries]
+        return values
+
+    def consensus(self) -> Tensor:
+        """(N, K) what witnesses that were not fitted to a point say of it on average; see `Witnesses.consensus`."""
+        hoods = self.witnesses.hoods
+        return _consensus(_pull(self.values, hoods), self.witnesses.f, hoods)
+
+    def deviations(self, deviation: Deviation = squared_error, f: Tensor | None = None) -> Tensor:
+        """(n,) D_i = 1/m_i sum_j S_ij d(f_j, g_i-j(x_j)), differentiable in f.
+
+        Parameters
+        ----------
+        deviation : Deviation
+            The measure d.
+        f : Tensor, optional
+            (N, K) predictions; by default, and without gradients, those that the witnesses respond to.
+        """
+        return _deviations(self.values, deviation, self.witnesses.f if f is None else f, self.witnesses.hoods)
+
+
+def _pull(values: Tensor, hoods: BaseNeighborhoods) -> Tensor:
+    """(N, K) the values (M, K) at members, summed over the neighborhoods of each point with the weights 1/m_i."""
+    return hoods.spread_members(values.double() / hoods.sizes[hoods.rows, None])
+
+
+def _consensus(pull: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> Tensor:
+    coverage = hoods.coverage[:, None]
+    return torch.where(coverage > 0, pull / coverage, f.double()).to(f)
+
+
+def _deviations(values: Tensor, deviation: Deviation, f: Tensor, hoods: BaseNeighborhoods) -> Tensor:
+    """(n,) mean over the members of d(f_j, values_j)."""
+    distances = measure(deviation, f.index_select(0, hoods.members), values)
+    return hoods.sum_members(distances) / hoods.sizes

@@ -15,7 +15,8 @@ from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.witness import Witness
 
 Predict: TypeAlias = Callable[[Any], Any]
 Fit: TypeAlias = Callable[[Any, Any], Predict]

@@ -19,9 +19,10 @@ from pellucid.neighborhoods import BaseNeighborhoods, Windows
 from pellucid.witnesses._arrays import numbers, rounding_unit
 from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses._leverage import free_shares, held_out_from_fit
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.text import law_text
+from pellucid.witnesses.witness import Witness
 
 # Beyond so many features the normal equations of a neighborhood no longer fit the cache; LAPACK takes over.
 _MANY_FEATURES = 64

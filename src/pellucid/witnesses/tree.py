@@ -16,8 +16,9 @@ from pellucid import _checks
 from pellucid._point_checks import check_points
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.text import presence, tree_text
+from pellucid.witnesses.witness import Witness
 
 if TYPE_CHECKING:
     from pellucid.witnesses._tree_kernel import Trees
