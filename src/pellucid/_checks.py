@@ -174,14 +174,14 @@ def whole(value: Any, low: int, name: str, high: int | None = None) -> int:
     )
 
 
-def at_least(value: Any, bound: float, name: str, owner: str) -> float:
+def at_least(value: Any, bound: float, name: str, owner: str, *, cure: str = "choose such a number") -> float:
     """A finite real number of any kind (Python's, NumPy's) that is not below its bound."""
     if _is(value, Real) and bound <= value and math.isfinite(value):
         return float(value)
     raise InputError(
         f"{Parameter(name, of=owner)} must be a finite number >= {bound:g}",
         got=f"{value!r}",
-        cure="choose such a number",
+        cure=cure,
         parameter=name,
     )
 

@@ -107,11 +107,11 @@ def _gaps(
     ridge, intercept = 0.0, True
     if isinstance(family, ConstantFamily):
         features = features[:, :0]
-    elif isinstance(family, LinearFamily):
+    elif isinstance(family, LinearFamily) and family.ridge != "auto":
         ridge, intercept = family.ridge, family.intercept
     else:
         raise InputError(
-            "Exact equilibria are known for ConstantFamily and LinearFamily",
+            "Exact equilibria are known for ConstantFamily and LinearFamily, with a number as its ridge",
             got=f"{family!r}",
             cure="for other families train a predictor with the game",
         )

@@ -22,7 +22,8 @@ from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
 from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, median_bounds, no_bound_reason
 from pellucid.verdicts import NEAR_ZERO
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.witness import Witness
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _CURE = "Take larger neighborhoods, a ridge, fewer features, or another family"

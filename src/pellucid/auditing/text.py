@@ -14,8 +14,8 @@ from pellucid.choosing import Candidate, Choice
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
 from pellucid.trust import FEWEST
-from pellucid.witnesses.base import Witness
 from pellucid.witnesses.tree import TreeWitness
+from pellucid.witnesses.witness import Witness
 
 if TYPE_CHECKING:
     from pellucid.auditing.tables import TableAudit

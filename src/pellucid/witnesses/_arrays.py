@@ -15,3 +15,11 @@ def numbers(values: Tensor) -> np.ndarray:
 def rounding_unit(dtype: torch.dtype) -> float:
     """By what share a number of this type may be off for having been rounded; whole numbers are exact."""
     return torch.finfo(dtype).eps / 2 if dtype.is_floating_point else 0.0
+
+
+def features(x: Tensor) -> np.ndarray:
+    """In a form that kernels read without a copy where they can: bytes for binary features, otherwise floats."""
+    kept = (torch.bool, torch.uint8, torch.float32, torch.float64)
+    values = x.detach().cpu()
+    array = np.ascontiguousarray((values if values.dtype in kept else values.double()).numpy())
+    return array.view(np.uint8) if array.dtype == np.bool_ else array

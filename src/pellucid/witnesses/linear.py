@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from pellucid.neighborhoods import BaseNeighborhoods, Windows
 from pellucid.witnesses._arrays import numbers, rounding_unit
 from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses._leverage import free_shares, held_out_from_fit
+from pellucid.witnesses._ridge import RIDGES, fit_ridge
 from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.text import law_text
@@ -51,18 +52,35 @@ class LinearFamily(WitnessFamily):
     same number, in whatever unit, and time stamps that differ by a second are not. Where digits beyond the seventh mean
     nothing, as in text with six decimals, pass `x.float()`, or use a ridge, which takes features at their word.
 
+    With `ridge="auto"` every neighborhood has the ridge whose leave-one-out errors have the smallest sum of squares, of
+    0.001, 0.003, 0.01, ..., 30, 100 times the mean over its members of |x_j - mean|^2, so that the unit of the features
+    does not matter.
+
     A `PellucidWarning` says how many neighborhoods have fewer members than 2 P: there a ridge, or fewer columns, or
     larger neighborhoods make a law that holds beyond its members.
+
+    Held-out values are exact, each member left out alone, and cost no further fit; with `ridge="auto"` the ridge is the
+    one that was chosen with all members.
+
+    Parameters
+    ----------
+    ridge : float or "auto"
+        The ridge.
+    intercept : bool
+        Whether there is one.
     """
 
-    ridge: float = 0.0
+    ridge: float | Literal["auto"] = 0.0
     intercept: bool = True
 
     def __post_init__(self) -> None:
-        _checks.at_least(self.ridge, 0, "ridge", "LinearFamily")
+        if self.ridge != "auto":
+            _checks.at_least(self.ridge, 0, "ridge", "LinearFamily", cure='"auto" chooses it')
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         x, f = check_points(x, f, hoods)
+        if self.ridge == "auto" or (self.ridge > 0 and x.shape[1] > _MANY_FEATURES):
+            return self._ridge_response(x, f.detach(), hoods)
         if not self.ridge:
             _warn_of_small(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
@@ -74,6 +92,29 @@ class LinearFamily(WitnessFamily):
             residuals=residuals,
             penalty=self.ridge,
             intercept=self.intercept,
+            family=self,
+        )
+
+    def _ridge_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
+        """A fit that also tells the values at members, and how free each is, for ridges above 0."""
+        auto = self.ridge == "auto"
+        ridge = 0.0 if self.ridge == "auto" else self.ridge
+        ridges = RIDGES if auto else (ridge,)
+        fit = fit_ridge(x, f, hoods, ridges, relative=auto, intercept=self.intercept)
+        rest = np.flatnonzero(~fit.solved)
+        if len(rest):
+            part = hoods.select(torch.from_numpy(rest).to(hoods.device))
+            fit.theta[part.selected] = _least_squares(x, f, part, ridge, self.intercept)[0]
+        return LinearWitnesses(
+            x=x,
+            f=f,
+            hoods=hoods,
+            theta=fit.theta,
+            penalty=ridge,
+            intercept=self.intercept,
+            ridges=fit.ridges,
+            values=None if len(rest) else fit.values,
+            free=fit.free,
             family=self,
         )
 
@@ -116,6 +157,12 @@ class LinearWitnesses(Witnesses):
     """(P,) of the square of each coefficient, or one for all: the ridge of the fit."""
     intercept: bool = field(default=True, repr=False)
     """Whether the fit was free to choose it."""
+    ridges: Tensor | None = field(default=None, repr=False)
+    """(n,) the ridge of each neighborhood, where they were chosen."""
+    values: Tensor | None = field(default=None, repr=False)
+    """(M, K) at the members, where the fit gave them."""
+    free: Tensor | None = field(default=None, repr=False)
+    """(M,) 1 - H_jj at each member, H the hat matrix, where the fit gave it; NaN where it did not."""
 
     @property
     def parameters(self) -> Tensor:
@@ -156,6 +203,8 @@ class LinearWitnesses(Witnesses):
 
     def _member_values(self) -> Tensor:
         """(M, K) in float64: all members of a witness at once, so that parameters need not be gathered."""
+        if self.values is not None:
+            return self.values
         from pellucid.witnesses._leverage_kernel import members_range
 
         x, theta = numbers(self._read(self.x)), numbers(self.theta)
@@ -176,7 +225,7 @@ class LinearWitnesses(Witnesses):
             self.f,
             self.hoods,
             self._member_values(),
-            free_shares(x, self.hoods, self.penalty, self.intercept),
+            free_shares(x, self.hoods, self.penalty, self.intercept) if self.free is None else self.free,
             penalty=self.penalty,
             intercept=self.intercept,
         )
@@ -207,6 +256,9 @@ class LinearWitnesses(Witnesses):
         # Members that are no more than the coefficients leave less than one degree of freedom. Until there is one, the
         # error at a further point grows with every member, so that a fit of fewer cannot vouch for it.
         hoods = self.hoods if which is None else self.hoods.select(which)
+        if self.free is not None and not self.free.isnan().any():  # the degrees of freedom are the trace of 1 - H
+            freedom = self.hoods.sum_members(self.free)
+            return (freedom if which is None else freedom[which]) < 1 - 1e-6
         return freedom_left(self._read(self.x), hoods, self.penalty, self.intercept) < 1 - 1e-6
 
     def witness(self, i: int, **common: Any) -> LinearWitness:
@@ -325,8 +377,6 @@ def _least_squares(
             )  # fmt: skip
 
         run_chunks(solve, offsets, threads, grain=REFRESH)
-    elif p and ridge > 0:
-        _solve_duals(features, values, members, offsets, ridge, intercept, parameters, residuals, solved)
     rest = np.flatnonzero(~solved)
     if len(rest):
 
@@ -337,45 +387,3 @@ def _least_squares(
 
         run_chunks(solve_dependent, np.append(0, np.diff(offsets)[rest].cumsum()), threads)
     return torch.from_numpy(parameters).to(f.device), torch.from_numpy(residuals).to(f.device)
-
-
-def _solve_duals(
-    features: np.ndarray,
-    values: np.ndarray,
-    members: np.ndarray,
-    offsets: np.ndarray,
-    ridge: float,
-    intercept: bool,
-    parameters: np.ndarray,
-    residuals: np.ndarray,
-    solved: np.ndarray,
-) -> None:
-    """Fit neighborhoods with fewer members than features by the m x m dual equations, (X X' + ridge I) a = f.
-
-    Those of one size are stacked and solved together. Where the ridge is too small to make the equations regular,
-    `solved` remains False.
-    """
-    from pellucid.witnesses._linear_kernel import DEPENDENT
-
-    sizes = np.diff(offsets)
-    for m in np.unique(sizes[sizes < features.shape[1]]):
-        group = np.flatnonzero(sizes == m)
-        step = max(1, _BATCH // (m * features.shape[1]))
-        for start in range(0, len(group), step):
-            part = group[start : start + step]
-            own = members[offsets[part][:, None] + np.arange(m)]  # (b, m)
-            x, f = torch.from_numpy(features[own]), torch.from_numpy(values[own])
-            x_mean = x.mean(1, keepdim=True) if intercept else torch.zeros_like(x[:, :1])
-            f_mean = f.mean(1, keepdim=True) if intercept else torch.zeros_like(f[:, :1])
-            if intercept:  # the mean of equal numbers is that number, whatever rounding says
-                x_mean = torch.where((x == x[:, :1]).all(1, keepdim=True), x[:, :1], x_mean)
-            x, f = x - x_mean, f - f_mean
-            products = x @ x.mT
-            # The trace bounds the largest eigenvalue, and the ridge is the smallest one.
-            regular = ridge > DEPENDENT * products.diagonal(dim1=1, dim2=2).sum(1)
-            products[~regular] = 0.0  # to be solved elsewhere
-            theta = x.mT @ torch.linalg.solve(products + ridge * torch.eye(m, dtype=x.dtype), f)
-            parameters[part, 0] = (f_mean - x_mean @ theta)[:, 0].numpy()
-            parameters[part, 1:] = theta.numpy()
-            residuals[part] = (f - x @ theta).square().sum(2).mean(1).numpy()
-            solved[part] = regular.numpy()

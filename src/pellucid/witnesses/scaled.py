@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import dataclass, field, replace
+from typing import Literal, final
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ class ScaledLinearFamily(WitnessFamily):
 
     step: np.ndarray = field(repr=False)
     """(P,) what counts as one step of each feature, such as its standard deviation."""
-    ridge: float = 0.0
+    ridge: float | Literal["auto"] = 0.0
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         step = torch.from_numpy(self.step)
@@ -35,16 +35,8 @@ class ScaledLinearFamily(WitnessFamily):
         with quietly():  # whoever scales features speaks of few members in words of its own
             fitted = LinearFamily(ridge=self.ridge).best_response(x.double() / step, f, hoods)
         theta = torch.cat([fitted.intercepts[:, None], fitted.coefficients / step[:, None]], dim=1)
-        penalty = self.ridge * step.square()
-        return LinearWitnesses(
-            x=x,
-            f=fitted.f,
-            hoods=hoods,
-            theta=theta,
-            residuals=fitted.residuals,
-            penalty=penalty,
-            family=self,
-        )
+        penalty = step.square() * (0.0 if self.ridge == "auto" else self.ridge)
+        return replace(fitted, x=x, theta=theta, penalty=penalty, family=self)
 
     def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
         return self.best_response(x, f, hoods).held_out_values(folds=folds)

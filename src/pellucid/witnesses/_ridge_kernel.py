@@ -1,0 +1,273 @@
+"""Ridge regression with its leave-one-out errors on every neighborhood, in one compiled call.
+
+Only the V columns that vary among the m members of a neighborhood count. With X (m x V) centered, if there is an
+intercept, and f likewise, the smaller one of two systems is factorized:
+
+    dual    (X X' + r I) a = f,          theta = X'a,   f - X theta = r a,   1 - H_jj = r [(X X' + r I)^-1]_jj - 1/m;
+    primal  (X'X + r I) theta = X'f,     X'X + r I = L L',                   H_jj = 1/m + |L^-1 x_j|^2;
+
+without an intercept the 1/m are absent. A member that is left out is missed by (f - X theta)_j / (1 - H_jj). Of several
+ridges the one with the smallest sum of squares of these is chosen, the larger one if equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pellucid._bits import ones
+
+# Sums may be taken in any order, which lets them run in the lanes of the processor's vector registers.
+_LOOSE = {"reassoc", "contract"}
+# The ridge must be at least this share of the trace: otherwise half of the digits would be lost.
+_REGULAR = 1e-8
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _dot(a, b, count):
+    total = 0.0
+    for i in range(count):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _factorize(gram, ridge, lower):
+    """Write L of gram + ridge I = L L' (lower triangle); the diagonal holds reciprocals."""
+    size = len(gram)
+    for i in range(size):
+        row = lower[i]
+        for j in range(i):
+            row[j] = (gram[i, j] - _dot(row, lower[j], j)) * lower[j, j]
+        row[i] = 1.0 / np.sqrt(gram[i, i] + ridge - _dot(row, row, i))
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _solve(lower, right):
+    """Solve L L' t = right in place, for each of the columns of right (size x K)."""
+    size, outputs = right.shape
+    for c in range(outputs):
+        for i in range(size):
+            value = right[i, c]
+            for j in range(i):
+                value -= lower[i, j] * right[j, c]
+            right[i, c] = value * lower[i, i]
+        for i in range(size - 1, -1, -1):
+            value = right[i, c] * lower[i, i]
+            right[i, c] = value
+            for j in range(i):
+                right[j, c] -= lower[i, j] * value
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _inverse_diagonal(lower, inverse, diagonal):
+    """Write the diagonal of (L L')^-1; `inverse` is scratch, in which row k becomes that of L^-1."""
+    size = len(lower)
+    diagonal[:] = 0.0
+    for i in range(size):
+        row, scale = inverse[i], lower[i, i]
+        row[: i + 1] = 0.0
+        for k in range(i):
+            weight, other = lower[i, k] * scale, inverse[k]
+            for j in range(k + 1):
+                row[j] -= weight * other[j]
+        row[i] = scale
+        for j in range(i + 1):
+            diagonal[j] += row[j] * row[j]
+
+
+@njit(cache=True, nogil=True)
+def _varying(x, own, columns):
+    """Write the columns that vary among the rows `own` of x; their number."""
+    p = x.shape[1]
+    differs = np.zeros(p, np.uint8)
+    first = x[own[0]]
+    for i in range(1, len(own)):
+        row = x[own[i]]
+        for a in range(p):
+            differs[a] |= np.uint8(row[a] != first[a])
+    count = 0
+    for a in range(p):
+        columns[count] = a
+        count += differs[a]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _common_bits(x, own, columns, count, gram):
+    """Write the number of columns in which two rows are both 1, for all pairs: their inner products."""
+    m, length = len(own), (count + 63) // 64
+    words = np.zeros((m, length), np.uint64)
+    for i in range(m):
+        row = x[own[i]]
+        for v in range(count):
+            words[i, v // 64] |= np.uint64(row[columns[v]] != 0) << np.uint64(v % 64)
+    for i in range(m):
+        for j in range(i + 1):
+            both = np.uint64(0)
+            for w in range(length):
+                both += ones(words[i, w] & words[j, w])
+            gram[i, j] = np.float64(both)
+
+
+@njit(cache=True, nogil=True)
+def _center_gram(gram):
+    """Turn inner products of rows (lower triangle) into those of rows about their mean."""
+    m = len(gram)
+    means = np.zeros(m)
+    for i in range(m):
+        for j in range(i):
+            means[i] += gram[i, j]
+            means[j] += gram[i, j]
+        means[i] += gram[i, i]
+    means /= m
+    mean = means.mean()
+    for i in range(m):
+        for j in range(i + 1):
+            gram[i, j] += mean - means[i] - means[j]
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _dual(gram, y, ridge, constant, lower, scratch, theta, missed, free):
+    """Fit in the dual: `theta` (m x K) gets a, `missed` (m x K) the residuals, `free` (m) 1 - H_jj."""
+    _factorize(gram, ridge, lower)
+    theta[:] = y
+    _solve(lower, theta)
+    _inverse_diagonal(lower, scratch, free)
+    for j in range(len(gram)):
+        free[j] = ridge * free[j] - constant
+        for c in range(y.shape[1]):
+            missed[j, c] = ridge * theta[j, c]
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, free):
+    """Fit in the primal: `theta` (V x K), `missed` (m x K) the residuals, `free` (m) 1 - H_jj."""
+    _factorize(gram, ridge, lower)
+    theta[:] = right
+    _solve(lower, theta)
+    count, z = len(gram), scratch[0]
+    for j in range(len(centered)):
+        row, used = centered[j], constant
+        for a in range(count):
+            z[a] = (row[a] - _dot(lower[a], z, a)) * lower[a, a]
+            used += z[a] * z[a]
+        free[j] = 1.0 - used
+        for c in range(y.shape[1]):
+            value = y[j, c]
+            for a in range(count):
+                value -= row[a] * theta[a, c]
+            missed[j, c] = value
+
+
+@njit(cache=True, nogil=True)
+def ridge_range(
+    x, bits, f, members, offsets, ridges, relative, intercept, begin, end, parameters, values, free, chosen, solved
+):
+    """Fit the neighborhoods begin..end-1.
+
+    x (N x P) are features, whole numbers 0 and 1 in bytes if `bits`; ridges (R) ascend and are multiples of the mean
+    square of the members' features about their mean if `relative`. Writes parameters (n x (1 + P) x K, the intercept
+    first), values (M x K) at the members, free (M) 1 - H_jj, the ridge chosen (n), and `solved` (n), False where the
+    ridge is too small beside the features.
+    """
+    outputs = f.shape[1]
+    columns = np.empty(x.shape[1] + 1, np.int64)
+    for i in range(begin, end):
+        own, first = members[offsets[i] : offsets[i + 1]], offsets[i]
+        m = len(own)
+        count = _varying(x, own, columns) if intercept else x.shape[1]
+        if not intercept:
+            columns[:count] = np.arange(count)
+        constant = 1.0 / m if intercept else 0.0
+        y, mean = np.empty((m, outputs)), np.zeros(outputs)
+        for j in range(m):
+            for c in range(outputs):
+                mean[c] += constant * f[own[j], c]
+        for j in range(m):
+            for c in range(outputs):
+                y[j, c] = f[own[j], c] - mean[c]
+        dual = count > m
+        size = m if dual else count
+        gram = np.empty((size, size))
+        shift = np.zeros(count)
+        centered = np.empty((0, count))
+        right = np.zeros((0 if dual else count, outputs))
+        if dual and bits:
+            _common_bits(x, own, columns, count, gram)
+            if intercept:
+                _center_gram(gram)
+        else:
+            centered = np.empty((m, count))
+            for j in range(m):
+                for v in range(count):
+                    centered[j, v] = x[own[j], columns[v]]
+                    shift[v] += constant * centered[j, v]
+            for j in range(m):
+                for v in range(count):
+                    centered[j, v] -= shift[v]
+            if dual:
+                for j in range(m):
+                    for k in range(j + 1):
+                        gram[j, k] = _dot(centered[j], centered[k], count)
+            else:
+                gram[:] = 0.0
+                for j in range(m):
+                    for a in range(count):
+                        weight = centered[j, a]
+                        for b in range(a + 1):
+                            gram[a, b] += weight * centered[j, b]
+                        for c in range(outputs):
+                            right[a, c] += weight * y[j, c]
+        trace = 0.0
+        for a in range(size):
+            trace += gram[a, a]
+        lower, scratch = np.empty((size, size)), np.empty((max(size, 1), size))
+        theta, missed, left = np.empty((size, outputs)), np.empty((m, outputs)), np.empty(m)
+        unit = trace / m if relative and trace > 0.0 else 1.0
+        best, smallest = 0, np.inf
+        for r in range(len(ridges) if len(ridges) > 1 else 0):
+            ridge = ridges[r] * unit
+            if ridge <= _REGULAR * trace:
+                continue
+            if dual:
+                _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
+            else:
+                _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
+            error = 0.0
+            for j in range(m):
+                for c in range(outputs):
+                    error += (missed[j, c] / left[j]) ** 2 if left[j] > 0.0 else 0.0
+            if error <= smallest:
+                best, smallest = r, error
+        ridge = ridges[best] * unit
+        chosen[i] = ridge
+        solved[i] = ridge > _REGULAR * trace
+        if not solved[i]:
+            continue
+        if dual:
+            _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
+        else:
+            _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
+        slopes, average = np.zeros((count, outputs)), np.zeros(count)
+        # The dual weights of a fit with an intercept add up to zero: features may be counted from the first member's.
+        for j in range(m):
+            for v in range(count):
+                value = np.float64(x[own[j], columns[v]])
+                average[v] += constant * value
+                if dual:
+                    value -= np.float64(x[own[0], columns[v]]) if intercept else 0.0
+                    for c in range(outputs):
+                        slopes[v, c] += value * theta[j, c]
+        if not dual:
+            slopes[:] = theta
+        parameters[i] = 0.0
+        parameters[i, 0] = mean
+        for v in range(count):
+            for c in range(outputs):
+                parameters[i, 1 + columns[v], c] = slopes[v, c]
+                parameters[i, 0, c] -= slopes[v, c] * average[v]
+        for j in range(m):
+            free[first + j] = left[j]
+            for c in range(outputs):
+                values[first + j, c] = f[own[j], c] - missed[j, c]
