@@ -1,6 +1,7 @@
 """Fixtures that several tests share: trainings so small that they take a second, done once for all workers."""
 
 import csv
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from hypothesis import settings
 # Compilation of the kernels falls into the first example, so a deadline would be a coin toss.
 settings.register_profile("pellucid", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("pellucid")
+
+# What imports and collection create is never freed: to look for garbage there again and again is a tenth of the time.
+gc.set_threshold(100_000)
 
 # The problems are tiny: more threads would only get in each other's way.
 torch.set_num_threads(1)
@@ -57,9 +61,9 @@ def made_once(tmp_path_factory, worker_id):
 @pytest.fixture(scope="session")
 def sulfonamides():
     """A fifth of the sodium-channel blockers: 204 molecules."""
-    from pellucid.molecules import nav17
+    from blockers import blockers
 
-    return nav17().select(range(0, 1017, 5))
+    return blockers().select(range(0, 1017, 5))
 
 
 @pytest.fixture(scope="session")

@@ -216,6 +216,7 @@ def test_a_folder_that_was_copied_in_part_is_refused(tmp_path):
         curved(tmp_path, resume=True)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_at_its_very_end_is_resumed(tmp_path):
     weights, history, _ = curved(tmp_path)
     (tmp_path / "history.json").unlink()  # the last file to be written
@@ -241,6 +242,7 @@ def test_a_validation_loss_that_is_not_finite_ends_the_run(value):
     assert len(history) == 2
 
 
+@pytest.mark.slow
 def test_an_interruption_of_the_validation_repeats_it(tmp_path):
     weights, history, _ = curved()
     with pytest.raises(KeyboardInterrupt):

@@ -1,10 +1,10 @@
 import csv
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from blockers import blockers
+from cli.runner import exit_code
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import NearestNeighbors
 from sklearn.tree import DecisionTreeRegressor
@@ -15,7 +15,6 @@ from pellucid import nearest as near
 from pellucid.auditing.reading import read_predictions
 from pellucid.choosing import RIDGES, candidates_for, choose, prefix
 from pellucid.cli import command_line
-from pellucid.molecules import nav17
 from pellucid.registry import structure_features
 from pellucid.witnesses.scaled import ScaledLinearFamily
 
@@ -335,7 +334,7 @@ def test_predictions_are_found_by_their_names(tmp_path, names, found):
 
 
 def test_molecules_are_judged_by_their_substructures(tmp_path):
-    series = nav17().select(range(60))
+    series = blockers().select(range(60))
     f = [float("S(=O)(=O)Nc1nccs1" in text or "c1nccs1" in text) for text in series.smiles]
     columns = {"smiles": [*series.smiles, "none such"], "name": ["m"] * 61, "prediction": [*f, 1.0]}
     path = write(tmp_path / "a.csv", columns)
@@ -359,7 +358,7 @@ def test_molecules_are_judged_by_their_substructures(tmp_path):
 
 def test_what_predict_writes_is_understood(tmp_path):
     columns = {
-        "smiles": nav17().smiles[:20],
+        "smiles": blockers().smiles[:20],
         "activity": np.arange(20) ** 0.5,
         "predicted: activity": np.arange(20) ** 0.4,
         "tree: activity": np.arange(20) ** 0.3,
@@ -472,21 +471,17 @@ def test_names_are_never_markup(tmp_path):
     assert "&lt;u&gt;load" in page
 
 
-def test_exit_codes(tmp_path):
+def test_exit_codes(tmp_path, monkeypatch, capsys):
     path = write(tmp_path / "a.csv", {"speed": SPEED, "prediction": WAVE})
-
-    def call(*arguments):
-        command = [sys.executable, "-m", "pellucid.cli", "audit", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-
-    missing = call(tmp_path / "b.csv")
-    assert (missing.returncode, missing.stdout) == (1, "")
-    assert missing.stderr.startswith("pellucid: The table must be a CSV file. Got ")
-    assert missing.stderr.count("\n") == 1
-    unwritable = call(path, "-o", tmp_path / "nowhere" / "a.json")
-    assert unwritable.returncode == 1
-    assert "No such file or directory" in unwritable.stderr
-    assert "Traceback" not in unwritable.stderr
+    assert exit_code(monkeypatch, "audit", tmp_path / "b.csv") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("pellucid: The table must be a CSV file. Got ")
+    assert printed.err.count("\n") == 1
+    assert exit_code(monkeypatch, "audit", path, "-o", tmp_path / "nowhere" / "a.json") == 1
+    printed = capsys.readouterr()
+    assert "No such file or directory" in printed.err
+    assert "Traceback" not in printed.err
     for wrong in (["-o", "a.pdf"], ["--level", 2], ["--ridge", 1, "--family", "tree"], ["--depth", 2, "--ridge", 1]):
         assert run(path, *wrong).exit_code == 2
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from blockers import blockers
 from cli.runner import run
 
-from pellucid.molecules import PropertyModel, nav17
+from pellucid.molecules import PropertyModel
 from pellucid.molecules.splitting import split
 from pellucid.series import Forecaster, read, simulate_rig
 from pellucid.summaries import Trial
@@ -28,7 +29,7 @@ SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
 def place(tmp_path_factory):
     """A folder with a table of molecules and recordings, and a run on each."""
     folder = tmp_path_factory.mktemp("cli")
-    table = nav17().select(range(0, 1017, 5))
+    table = blockers().select(range(0, 1017, 5))
     with (folder / "assay.csv").open("w", newline="") as stream:
         rows = [[f"M{i}", s, y, int(y > 6.5)] for i, (s, y) in enumerate(zip(table.smiles, table.y[:, 0], strict=True))]
         csv.writer(stream).writerows([["id", "smiles", "activity", "active"], *rows])
@@ -47,7 +48,7 @@ def place(tmp_path_factory):
 
 def test_a_run_on_molecules_is_written_down(place):
     summary = json.loads((place / "run" / "summary.json").read_text())
-    table = nav17().select(range(0, 1017, 5))
+    table = blockers().select(range(0, 1017, 5))
     assert summary["data"]["parts"] == {"train": 163, "validation": 21, "test": 20}
     assert summary["models"]["GAME"]["weight"] == 1.0
     assert summary["models"]["DEEP"]["weight"] is None
@@ -108,7 +109,7 @@ def test_auto_takes_the_most_transparent_weight_within_the_tolerance(place, tune
     good = [t for t in trials if t.weight is not None and t.loss <= 1.05 * trials[0].loss]
     assert found["chosen"] == min(good, key=lambda trial: trial.deviation).weight
     assert PropertyModel.load(place / "auto" / "game").weight == found["chosen"]
-    table = nav17().select(range(0, 1017, 5))
+    table = blockers().select(range(0, 1017, 5))
     validation = split(table, 0).validation
     scores = PropertyModel.load(place / "auto" / "deep").evaluate(validation)
     assert trials[0].loss == pytest.approx(
@@ -142,7 +143,7 @@ def test_without_a_game_deep_is_trained_alone(place):
     assert list(summary["models"]) == ["DEEP"]
     assert not (place / "none" / "game").exists()
     assert "model:" in shown.output
-    assert run("explain", place / "none", nav17().smiles[0]).output
+    assert run("explain", place / "none", blockers().smiles[0]).output
 
 
 @pytest.mark.parametrize("game", ["asymmetric", "uniform"])
@@ -231,7 +232,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(place, tmp_path):
 
 
 def test_predictions_stand_beside_the_rows(place, tmp_path):
-    smiles = nav17().smiles[:2]
+    smiles = blockers().smiles[:2]
     (tmp_path / "new.csv").write_text(f"name;SMILES\na;{smiles[0]}\nb;C1CC\nc;{smiles[1]}\na again;{smiles[0]}\n")
     result = run("predict", place / "run", tmp_path / "new.csv", "--trust")
     rows = list(csv.DictReader(result.stdout.splitlines()))
@@ -264,7 +265,7 @@ def test_forecasts_follow_every_recording(place):
 
 
 def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
-    smiles = nav17().smiles[0]
+    smiles = blockers().smiles[0]
     model = PropertyModel.load(place / "run" / "game")
     assert run("explain", place / "run", smiles).stdout == f"{model.explain(smiles)}\n"
     assert "with 80 % confidence" in run("explain", place / "run", smiles, "--level", 0.8).stdout
@@ -278,11 +279,11 @@ def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
 
 
 def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
-    (tmp_path / "few.csv").write_text("smiles\n" + "\n".join(nav17().smiles[:3]) + "\nC1CC\n")
+    (tmp_path / "few.csv").write_text("smiles\n" + "\n".join(blockers().smiles[:3]) + "\nC1CC\n")
     result = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json")
     assert "row 5 is rejected: not a valid SMILES" in result.stderr
-    assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(nav17().smiles[:3])
-    assert all(smiles in (tmp_path / "x.html").read_text() for smiles in nav17().smiles[:3])
+    assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(blockers().smiles[:3])
+    assert all(smiles in (tmp_path / "x.html").read_text() for smiles in blockers().smiles[:3])
     few = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.svg", code=1).stderr
     assert "holds one explanation. Got 3 molecules" in few
 
@@ -338,7 +339,7 @@ def test_runs_are_compared(place):
     assert [float(cell) for cell in line.split()[-4:-2]] == [float(f"{error:.4g}") for error in errors]
     shown = run("compare", place / "run", place / "auto", "--data", place / "assay.csv").stdout
     line = next(line for line in shown.splitlines() if line.startswith("deviation"))
-    table = nav17().select(range(0, 1017, 5))
+    table = blockers().select(range(0, 1017, 5))
     again = PropertyModel.load(place / "run" / "game").evaluate(table)
     assert float(line.split()[-3]) == pytest.approx(again.deviation, rel=1e-3)
     assert "predict the same" in run("compare", place / "run", place / "series", code=1).stderr
@@ -359,7 +360,7 @@ def test_runs_on_the_same_test_data_are_compared_without_a_warning(place, tmp_pa
     run("train", "molecules", place / "assay.csv", "-t", "activity", "--seed", 1, "-o", tmp_path / "other", *SMALL)
     assert DIFFERENT in run("compare", place / "run", tmp_path / "other").stderr
     # A measured value that was corrected makes other test data of the same molecules.
-    test = split(nav17().select(range(0, 1017, 5)), 0).test.smiles[0]
+    test = split(blockers().select(range(0, 1017, 5)), 0).test.smiles[0]
     rows = [[8.125 if smiles == test else value, smiles] for value, smiles in rows]
     with (tmp_path / "other.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["activity", "smiles"], *rows])
@@ -500,7 +501,7 @@ def test_times_are_no_channels_unless_asked_for(place, tmp_path):
 
 
 def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
-    smiles = nav17().smiles[0]
+    smiles = blockers().smiles[0]
     (tmp_path / "new.smi").write_text(f"CCO ethanol\n{smiles}\tM0\n")
     result = run("predict", place / "run", tmp_path / "new.smi", "--trust")
     alone, known = csv.DictReader(result.stdout.splitlines())
@@ -522,7 +523,7 @@ def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
 
 
 def test_explanations_of_a_table_keep_names(place, tmp_path):
-    smiles = nav17().smiles
+    smiles = blockers().smiles
     (tmp_path / "few.csv").write_text(f"code,id,smiles\nx1,A,{smiles[0]}\nx2,B,{smiles[5]}\nx3,C,{smiles[0]}\n")
     run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.json", "-o", tmp_path / "x.html")
     assert [item["place"] for item in json.loads((tmp_path / "x.json").read_text())] == ["A, C (row 2, 4)", "B (row 3)"]

@@ -77,7 +77,7 @@ def test_the_path_is_marked_and_nothing_else():
     assert "path of the molecule" not in texts(plain)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 6])
+@pytest.mark.parametrize("depth", [1, 2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unbalanced", [False, True])
 def test_nothing_overlaps_and_nothing_is_cut_off(depth, unbalanced):
     target = 2.0 ** -torch.arange(len(MEMBERS))[:, None] if unbalanced else None

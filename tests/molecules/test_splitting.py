@@ -1,15 +1,16 @@
 """Which molecules are learned from, validated on and tested on."""
 
 import pytest
+from blockers import blockers
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from pellucid import InputError
-from pellucid.molecules import nav17, prepare
+from pellucid.molecules import prepare
 from pellucid.molecules.splitting import split
 
 
 def test_a_split_by_scaffold_keeps_ring_systems_together():
-    table = nav17()
+    table = blockers()
     parts = split(table, 0, "scaffold")
     assert sorted(smiles for part in parts for smiles in part.smiles) == sorted(table.smiles)
     rings = [{MurckoScaffold.MurckoScaffoldSmiles(smiles=smiles) for smiles in part.smiles} for part in parts]

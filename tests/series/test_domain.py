@@ -133,6 +133,7 @@ def test_scores_are_those_of_the_model_on_the_test_data(machine):
     assert DOMAIN.plan(source_of(folder / "data"), SeriesSettings(**SMALL)).digest != plan.digest
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     # Each value follows from the one 25 steps before: along 20 steps no law of the last few values holds.
     generator = np.random.default_rng(0)

@@ -283,6 +283,7 @@ def test_what_is_left_open_is_chosen_and_saved(tmp_path):
     assert ours.settled(RIG)[0].settings() == ours.settings()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_must_choose_the_same(tmp_path):
     fit_with(folder=tmp_path)
     record = json.loads((tmp_path / "identity.json").read_text())
@@ -367,6 +368,7 @@ def test_broken_files_are_not_loaded(trained, tmp_path):
         trained.save(tmp_path / "forecaster.json")
 
 
+@pytest.mark.slow
 def test_a_refused_or_interrupted_fit_leaves_the_model_as_it_was(tmp_path, monkeypatch):
     model = Forecaster(**SMALL)
     monkeypatch.setattr(ForecastFit, "loss", interrupt)
@@ -397,6 +399,7 @@ def test_a_channel_may_rest_while_it_is_not_learned_from(trained):
         fit(data)
 
 
+@pytest.mark.slow
 def test_a_channel_that_rests_wherever_it_is_learned_from_is_refused():
     data = np.stack([np.sin(np.arange(36.0)), np.full(36, 0.1)], axis=1)
     data[:18, 1] = np.arange(18)  # one of two pieces moves; it is the one held out with one of these seeds

@@ -111,6 +111,7 @@ def test_few_rows_that_rise_steadily_trend(pieces):
     assert trends(source.cut([(0, 0, 39)]), 30) == []  # too short to say
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9, 0.95])
 def test_few_rows_that_do_not_trend_are_not_said_to(memory):
     count = 0

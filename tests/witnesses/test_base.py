@@ -50,6 +50,7 @@ def problems(draw):
     return torch.tensor(x, dtype=torch.float64), torch.tensor(f, dtype=torch.float64), hoods
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @given(problem=problems())
 def test_the_contract_holds_on_random_problems(family, problem):

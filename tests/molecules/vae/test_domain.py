@@ -5,18 +5,18 @@ import csv
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 
 from pellucid import runs, summaries
 from pellucid.domains import Source
 from pellucid.errors import InputError
-from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE
 from pellucid.molecules.vae.domain import MEASURES, AutoencoderDomain, AutoencoderReading, AutoencoderSettings
 from pellucid.molecules.vae.files import read_molecules, summary_of
 from pellucid.summaries import HELD_OUT
 
 DOMAIN = AutoencoderDomain()
-SMILES = list(nav17().smiles[:120])
+SMILES = list(blockers().smiles[:120])
 SETTINGS = AutoencoderSettings(epochs=2, width=16, latent=3, analogs="no")
 
 
@@ -64,6 +64,7 @@ def test_molecules_are_read_from_tables_lists_and_corpora(tmp_path):
         DOMAIN.read(tmp_path / "a.csv", AutoencoderReading())
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_read_and_how_it_divides_it(run):
     _, source, summary, lines = run
     assert lines[0] == "a.csv: 120 molecules with a junction tree; 1 row merged with others of the same molecule; " \
@@ -86,6 +87,7 @@ def test_a_run_says_what_it_read_and_how_it_divides_it(run):
         assert len(Corpus.of(part.smiles).encodable(known)[0]) == len(part)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_models_on_the_test_molecules(run):
     folder, source, summary, _ = run
     test = DOMAIN.plan(source, SETTINGS).parts.test
@@ -111,6 +113,7 @@ def test_scores_are_those_of_the_models_on_the_test_molecules(run):
     assert not torch.equal(game, deep)
 
 
+@pytest.mark.slow
 def test_a_summary_of_a_run_comes_back_with_its_report(run):
     folder, _, summary, _ = run
     again = summaries.read(folder / "run")
@@ -129,6 +132,7 @@ def predicted(model, path, **options):
     return rows, sentences
 
 
+@pytest.mark.slow
 def test_encodings_stand_beside_the_rows(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     (head, *rows), sentences = predicted(model, write(tmp_path / "a.csv", SMILES[:3]))
@@ -149,6 +153,7 @@ def explained(model, what):
     return DOMAIN.explain(model, str(what), AutoencoderReading(), None, level=0.8, progress=False, warn=lambda _: None)
 
 
+@pytest.mark.slow
 def test_molecules_are_explained_alone_and_as_a_table(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     (alone,) = explained(model, SMILES[5]).explanations.values()

@@ -5,14 +5,14 @@ from math import log
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 
-from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, Posterior, TreeAutoencoder, decompose
 from pellucid.molecules.vae.batches import decoder_batch, encoder_batch
 from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.layers import log_shares
 
-SMILES = ["CCO", "Cc1ccccc1F", "CC(C)(C)C1CC1", *nav17().smiles[:60:10], "C"]
+SMILES = ["CCO", "Cc1ccccc1F", "CC(C)(C)C1CC1", *blockers().smiles[:60:10], "C"]
 CORPUS = Corpus.of(SMILES)
 LABELS = CORPUS.vocabulary()
 
@@ -227,6 +227,7 @@ def test_draws_are_repeated_by_their_seed():
     assert first == again != other
 
 
+@pytest.mark.slow
 def test_frequencies_of_drawn_trees_are_their_probabilities():
     # At one point of the latent space: how often each of the likely molecules is drawn, against log p(M | z) summed
     # over nothing: each of these has one tree, and one way to be assembled.
