@@ -134,6 +134,7 @@ def test_training_leaves_the_random_numbers_of_others_alone():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.mark.slow
 def test_resuming_a_finished_run_changes_nothing(tmp_path):
     weights, history, _ = run(tmp_path)
     again, later, steps = run(tmp_path, resume=True)
@@ -208,6 +209,7 @@ def test_checkpoints_of_the_first_version_are_resumed(tmp_path, stop):
     assert torch.equal(resumed, weights)
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_copied_in_part_is_refused(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         curved(tmp_path, stop=35)
@@ -226,6 +228,7 @@ def test_a_run_that_was_killed_at_its_very_end_is_resumed(tmp_path):
     assert torch.equal(resumed, weights)
 
 
+@pytest.mark.slow
 def test_of_equally_good_epochs_the_first_is_kept():
     first, _, _ = run(epochs=3, curve=[1.0, 2.0, 3.0])
     kept, _, _ = run(epochs=3, curve=[1.0, 1.0, 1.0])

@@ -333,6 +333,7 @@ def test_predictions_are_found_by_their_names(tmp_path, names, found):
     assert set(given.features) == {"problem size", "predator"} | (set(names) - set(found) - {"proba"})
 
 
+@pytest.mark.slow
 def test_molecules_are_judged_by_their_substructures(tmp_path):
     series = blockers().select(range(60))
     f = [float("S(=O)(=O)Nc1nccs1" in text or "c1nccs1" in text) for text in series.smiles]

@@ -149,6 +149,7 @@ def test_leaves_are_shaded_by_value():
     assert brightness[0] > brightness[-1]
 
 
+@pytest.mark.slow
 def test_files_are_vectors_and_names_are_literal(tmp_path):
     c = case(outputs=["_$x_1$ & <b>"], morgan=Morgan(radius=3))
     with mpl.rc_context({"svg.fonttype": "none"}):
@@ -174,6 +175,7 @@ def test_a_tight_frame_cuts_nothing_off():
     assert all(extent.width > 10 and within(extent, drawn) for extent in extents)
 
 
+@pytest.mark.slow
 def test_two_trees_side_by_side(tmp_path):
     one, two = case(depth=2), case(depth=4)
     figure = Figure(figsize=(12, 5))

@@ -322,6 +322,7 @@ def test_many_explanations_are_those_of_each(property_model):
         assert str(explanation) == str(property_model.explain(text))
 
 
+@pytest.mark.slow
 def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_path):
     model = property_model
     known = dict(zip(sulfonamides.smiles, sulfonamides.y, strict=True))

@@ -98,6 +98,7 @@ def test_pages_are_whole_and_headings_are_in_order(molecules, series, audited, t
             assert "aria-label" in attrs or attrs.get("aria-hidden") == "true"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", MARKUP)
 def test_names_of_users_are_never_markup(molecules, series, audited, bad, tmp_path):
     def poisoned(summary):
@@ -147,6 +148,7 @@ def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
     assert not re.search(r"https?://", text)
 
 
+@pytest.mark.slow
 def test_sections_without_data_are_left_out(molecules, tmp_path):
     every = page_of(write_molecules, molecules, tmp_path)
     bare = {"kind": "molecules", "title": "bare", "explanations": [], "targets": ["a"]}
@@ -196,6 +198,7 @@ def test_the_least_trustworthy_come_first(series, tmp_path):
     assert [rank for _, rank in found] == ["least"] * 2 + ["most"] * 2 + [""] * 4
 
 
+@pytest.mark.slow
 def test_of_few_none_is_the_least_or_the_most_trustworthy(molecules, series, tmp_path):
     few = series | {"explanations": series["explanations"][:7]}
     path = write_series(few, tmp_path / "report.html")
@@ -259,6 +262,7 @@ def test_the_way_of_the_molecule_is_marked(molecules):
         assert tree.count('class="here"') == 1
 
 
+@pytest.mark.slow
 def test_the_choice_of_the_weight_is_told_as_it_was_made(molecules, tmp_path):
     assert "Chosen is the most transparent" in page_of(write_molecules, molecules, tmp_path).words
     costly = copy.deepcopy(molecules)
@@ -462,6 +466,7 @@ def test_pages_of_forecasts_say_what_their_colors_mean(series, tmp_path):
         assert "Everything is in this one file. It loads nothing from the internet." in page.words
 
 
+@pytest.mark.slow
 def test_the_verdict_and_the_baseline_are_told(series, tmp_path):
     content = copy.deepcopy(series)
     content["measures"].append({"key": "none", "title": "Nothing", "better": "lower", "about": ""})
@@ -498,6 +503,7 @@ def test_what_is_no_file_is_refused(series, tmp_path):
         write_series(series, tmp_path / "missing" / "report.html")
 
 
+@pytest.mark.slow
 def test_molecules_that_are_shown_again_are_not_drawn_again(molecules, tmp_path):
     again = copy.deepcopy(molecules)
     again["explanations"] *= 2
@@ -506,6 +512,7 @@ def test_molecules_that_are_shown_again_are_not_drawn_again(molecules, tmp_path)
     assert twice.count("<symbol") == once.count("<symbol") > 0
 
 
+@pytest.mark.slow
 def test_neighbors_show_what_was_measured(molecules):
     e = MoleculeExplanation.from_dict(max((item["explanation"] for item in molecules["explanations"]),
                                   key=lambda content: len(content["members"])))  # fmt: skip

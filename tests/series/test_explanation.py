@@ -155,6 +155,7 @@ def test_channels_go_by_name_or_place(explanation):
         explanation.plot(2)
 
 
+@pytest.mark.slow
 def test_heat_maps_show_the_parameters_and_names_as_text(explanation, tmp_path):
     figure = plot_explanations({"DEEP": explanation, "GAME": explanation}, "$<b>right$")
     left, first, second = figure.axes[:3]

@@ -311,6 +311,7 @@ def test_a_network_is_never_worse_on_validation_data_than_the_law_that_it_began_
     assert not torch.equal(learned.network_.linear.weight, torch.zeros_like(learned.network_.linear.weight))
 
 
+@pytest.mark.slow
 def test_the_network_of_the_paper_is_still_there():
     paper = fit(linear=0, order=1, ridge=1.0)
     assert paper.linear_ == 0
@@ -413,6 +414,7 @@ def test_a_channel_that_rests_wherever_it_is_learned_from_is_refused():
     assert all("Got 0.1 in column 'channel 2', rows 1 to 18 of the array (rows 19 to 36)" in text for text in messages)
 
 
+@pytest.mark.slow
 def test_settings_of_numpy_are_settings():
     data = RIG.values[0]
     model = fit(data, horizon=np.int64(6), weight=np.float32(1), channels=np.int64(3), seed=np.int32(0))

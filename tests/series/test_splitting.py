@@ -93,6 +93,7 @@ def test_trends_are_seen_in_level_and_spread():
     assert "with `split='time'`." in sentence
 
 
+@pytest.mark.slow
 def test_what_does_not_trend_is_not_said_to():
     assert recommendation(simulate_rig(rows=6000, seed=0), 100) is None
     seen = sum(bool(trends(recordings(np.random.default_rng(seed).normal(size=(400, 2))), 20)) for seed in range(200))

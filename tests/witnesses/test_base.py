@@ -62,6 +62,7 @@ def test_the_contract_holds_on_awkward_problems(family):
     check_family(family)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [pl.LinearFamily(), pl.TreeFamily(depth=2)], ids=repr)
 @given(problem=problems())
 def test_a_best_response_is_no_worse_than_a_constant(family, problem):
