@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from pellucid.cli import command_line, main
 
+SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
+
 
 def run(*words, code=0):
     """Run a command, and expect its exit code."""
