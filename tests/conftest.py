@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import json
 import os
 from pathlib import Path
 
@@ -141,6 +142,31 @@ def series_run(made_once, data_folder):
     """A finished run on `recordings`, as `pellucid train series` leaves it."""
     lengths = ["--context", 20, "--horizon", 10, "--radius", 4]
     return made_once("series-run", lambda folder: _train("series", data_folder / "recordings", *lengths, "-o", folder))
+
+
+@pytest.fixture(scope="session")
+def molecules(made_once):
+    """The content of the summary of a small run on molecules."""
+    from report.summaries import molecules_summary
+
+    return _kept(made_once, "molecules-summary", molecules_summary)
+
+
+@pytest.fixture(scope="session")
+def series(made_once):
+    """The content of the summary of a small run on recordings."""
+    from report.summaries import series_summary
+
+    return _kept(made_once, "series-summary", series_summary)
+
+
+def _kept(made_once, name, summary):
+    from report.summaries import with_bounds
+
+    def make(folder):
+        (folder / "summary.json").write_text(json.dumps(with_bounds(summary())))
+
+    return json.loads((made_once(name, make) / "summary.json").read_text())
 
 
 def _train(*words):

@@ -1,24 +1,14 @@
-"""Summaries of runs, trained once for all tests of reports."""
-
-import json
+"""An audit that several tests of reports share."""
 
 import pytest
-from report.summaries import molecules_summary, series_summary, with_bounds
+import torch
+
+import pellucid as pl
 
 
-@pytest.fixture(scope="session")
-def molecules(made_once):
-    return summary_of(made_once("molecules-summary", lambda folder: keep(folder, molecules_summary())))
-
-
-@pytest.fixture(scope="session")
-def series(made_once):
-    return summary_of(made_once("series-summary", lambda folder: keep(folder, series_summary())))
-
-
-def keep(folder, content):
-    (folder / "summary.json").write_text(json.dumps(with_bounds(content)))
-
-
-def summary_of(folder):
-    return json.loads((folder / "summary.json").read_text())
+@pytest.fixture
+def audited():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(60, 2, generator=generator)
+    f = torch.sin(4 * x[:, 0]) + x[:, 1]
+    return pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily())
