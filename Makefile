@@ -2,24 +2,37 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo quick test check format bench docs site map notebooks wheel clean
+# Bytecode is a cache like those of mypy and numba; without it pytest translates every test again, each time.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo quick test check style docstrings types layers format bench docs site map notebooks wheel clean
 
 demo: .venv/installed
 	$(BIN)/pellucid demo
 
-# Before each commit: seconds, once mypy and numba have filled their caches.
-quick: check
+# Before each commit; fast once mypy, numba and pytest have filled their caches.
+quick: .venv/installed
+	$(MAKE) -j2 check
 	$(BIN)/pytest -n 2 -q -m "not slow and not browser and not docs and not paper"
 
 # Everything, in random order: `--randomly-seed=...` with the seed that is printed repeats it, `-p no:randomly` is by name.
-test: check
+test: .venv/installed
+	$(MAKE) -j2 check
 	$(BIN)/pytest -n 2 --dist worksteal
 
-check: .venv/installed
+check: docstrings types style layers
+
+docstrings: .venv/installed
+	$(BIN)/numpydoc lint $$(find src -name '*.py')
+
+types: .venv/installed
+	$(BIN)/mypy
+
+style: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/numpydoc lint $$(find src -name '*.py')
-	$(BIN)/mypy
+
+layers: .venv/installed
 	$(BIN)/lint-imports
 
 format: .venv/installed

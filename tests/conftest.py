@@ -1,6 +1,8 @@
 """Fixtures that several tests share: trainings so small that they take a second, done once for all workers."""
 
 import csv
+import gc
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from hypothesis import settings
 # Compilation of the kernels falls into the first example, so a deadline would be a coin toss.
 settings.register_profile("pellucid", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("pellucid")
+
+# What imports and collection create is never freed: to look for garbage there again and again is a tenth of the time.
+gc.set_threshold(100_000)
 
 # The problems are tiny: more threads would only get in each other's way.
 torch.set_num_threads(1)
@@ -57,9 +62,9 @@ def made_once(tmp_path_factory, worker_id):
 @pytest.fixture(scope="session")
 def sulfonamides():
     """A fifth of the sodium-channel blockers: 204 molecules."""
-    from pellucid.molecules import nav17
+    from blockers import blockers
 
-    return nav17().select(range(0, 1017, 5))
+    return blockers().select(range(0, 1017, 5))
 
 
 @pytest.fixture(scope="session")
@@ -137,6 +142,31 @@ def series_run(made_once, data_folder):
     """A finished run on `recordings`, as `pellucid train series` leaves it."""
     lengths = ["--context", 20, "--horizon", 10, "--radius", 4]
     return made_once("series-run", lambda folder: _train("series", data_folder / "recordings", *lengths, "-o", folder))
+
+
+@pytest.fixture(scope="session")
+def molecules(made_once):
+    """The content of the summary of a small run on molecules."""
+    from report.summaries import molecules_summary
+
+    return _kept(made_once, "molecules-summary", molecules_summary)
+
+
+@pytest.fixture(scope="session")
+def series(made_once):
+    """The content of the summary of a small run on recordings."""
+    from report.summaries import series_summary
+
+    return _kept(made_once, "series-summary", series_summary)
+
+
+def _kept(made_once, name, summary):
+    from report.summaries import with_bounds
+
+    def make(folder):
+        (folder / "summary.json").write_text(json.dumps(with_bounds(summary())))
+
+    return json.loads((made_once(name, make) / "summary.json").read_text())
 
 
 def _train(*words):

@@ -32,3 +32,13 @@ def best_linear(x, f, ridge=0.0, intercept=True):
     else:
         theta = np.linalg.lstsq(x, f, rcond=None)[0]
     return theta, f_mean - x_mean @ theta
+
+
+def drawn(count, seed, size=12):
+    """Neighborhoods that are drawn alike: points around random centers, and a predictor that is no simple function."""
+    generator = torch.Generator().manual_seed(seed)
+    centers = torch.rand(count, 2, generator=generator)
+    x = (centers[:, None] + 0.1 * torch.randn(count, size, 2, generator=generator)).flatten(0, 1)
+    f = torch.stack([torch.sin(9 * x[:, 0]) * x[:, 1], torch.exp(2 * x[:, 0]) + torch.cos(7 * x[:, 1])], 1)
+    members = [range(i * size, (i + 1) * size) for i in range(count)]
+    return f, x, pl.from_lists(members, centers=[own[0] for own in members])

@@ -135,6 +135,7 @@ def test_those_that_choose_do_not_judge():
     assert (len(few.used), few.others) == (19, None)
 
 
+@pytest.mark.slow
 def test_noise_is_not_explained_by_choosing():
     """Eight tables of pure noise: what is chosen explains nothing in the neighborhoods that did not choose."""
     shares = []
@@ -151,6 +152,7 @@ def test_noise_is_not_explained_by_choosing():
     assert np.mean(shares) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_diabetes, load_wine])
 def test_choosing_explains_more_than_least_squares_on_few_members(load):
     """The tables of the report that led to this: no ridge, and twice as many members as coefficients."""

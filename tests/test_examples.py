@@ -3,10 +3,7 @@
 import re
 from pathlib import Path
 
-import jupytext
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 pytestmark = pytest.mark.docs
 
@@ -19,12 +16,16 @@ def outputs(notebook, kind):
 
 
 def kept(name):
+    import nbformat
+
     return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the kernel's libraries
 @pytest.mark.parametrize("name", SHOWN)
 def test_it_runs_and_shows_itself(name, monkeypatch, tmp_path):
+    from nbclient import NotebookClient
+
     monkeypatch.setenv("PELLUCID_SIZE", "smoke")
     notebook = kept(name)
     for cell in notebook.cells:
@@ -46,5 +47,7 @@ def test_it_is_kept_with_its_outputs_and_without_traces_of_a_computer(name):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_it_is_what_its_script_writes(name):
+    import jupytext
+
     script = jupytext.read(FOLDER / f"{name}.py")
     assert [(c.cell_type, c.source) for c in script.cells] == [(c.cell_type, c.source) for c in kept(name).cells]

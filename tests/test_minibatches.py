@@ -39,6 +39,7 @@ def test_all_members_are_taken_where_there_are_few(most, generator):
         assert sorted(batch.points[batch.hoods.members_of(i)].tolist()) == sorted(everything.members_of(i).tolist())
 
 
+@pytest.mark.slow
 def test_every_other_member_is_equally_likely(generator):
     everything = pl.from_lists([torch.arange(11)], torch.tensor([4]), 11)
     seen = torch.zeros(11)

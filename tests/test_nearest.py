@@ -96,6 +96,7 @@ def test_threads_change_nothing(monkeypatch):
         assert torch.equal(pl.nearest(x, k=8).members, expected)
 
 
+@pytest.mark.slow
 def test_torch_in_low_precision_changes_nothing(monkeypatch):
     monkeypatch.setattr(_nearest.Tree, "_walking_pays", lambda *_: False)
     x = CASES["many features"]

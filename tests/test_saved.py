@@ -37,10 +37,10 @@ def test_a_saved_forecaster_forecasts_and_explains_as_before():
 
 
 def test_a_saved_autoencoder_encodes_as_before():
-    from pellucid.molecules import nav17
+    from blockers import blockers
 
     model = registry.load(SAVED / "autoencoder")
-    assert model.encode(list(nav17().smiles[:3])).mean == pytest.approx(np.array(ANSWERS["codes"]), abs=1e-5)
+    assert model.encode(list(blockers().smiles[:3])).mean == pytest.approx(np.array(ANSWERS["codes"]), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["molecules-run", "series-run"])

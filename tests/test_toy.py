@@ -77,6 +77,7 @@ def test_one_point_is_written_in_every_form(curve, tmp_path):
     assert "--at is for series" in run("explain", tmp_path / "run", tmp_path / "one.csv", "--at", 3, code=1).stderr
 
 
+@pytest.mark.slow
 def test_its_weight_is_chosen_by_the_validation_data(curve, tmp_path):
     run("train", "curves", curve, "-o", tmp_path / "run", "--weight", "auto", "--tolerance", 0.5, *SMALL)
     costs = summaries.read(tmp_path / "run").trade_off

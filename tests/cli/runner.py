@@ -1,8 +1,13 @@
 """Commands as a person would type them."""
 
+import sys
+
+import pytest
 from typer.testing import CliRunner
 
-from pellucid.cli import command_line
+from pellucid.cli import command_line, main
+
+SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
 
 
 def run(*words, code=0):
@@ -10,3 +15,11 @@ def run(*words, code=0):
     result = CliRunner().invoke(command_line(), [str(word) for word in words])
     assert result.exit_code == code, result.output + str(result.exception)
     return result
+
+
+def exit_code(monkeypatch, *words):
+    """The exit code that the shell would get: errors that are not caught become tracebacks here too."""
+    monkeypatch.setattr(sys, "argv", ["pellucid", *(str(word) for word in words)])
+    with pytest.raises(SystemExit) as exited:
+        main()
+    return exited.value.code

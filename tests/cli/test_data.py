@@ -1,8 +1,5 @@
 import gzip
 import hashlib
-import os
-import subprocess
-import sys
 import threading
 import zipfile
 from dataclasses import replace
@@ -11,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from cli.runner import exit_code
 from typer.testing import CliRunner
 
 from pellucid import InputError, datasets
@@ -49,7 +47,7 @@ def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.files, server.cut, server.asked = {}, 0, []
         server.address = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()
@@ -221,16 +219,14 @@ def test_the_list_says_where_everything_is(cache, tmp_path, monkeypatch):
     assert len(np.fromfile(entries["eeg"])) == 4 * 800
 
 
-def test_exit_codes(tmp_path):
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PELLUCID_DATA": ""}
+@pytest.mark.usefixtures("cache")
+def test_exit_codes(tmp_path, monkeypatch, capsys):
+    def code(*words):
+        return exit_code(monkeypatch, "data", "get", *words)
 
-    def code(*arguments):
-        command = [sys.executable, "-m", "pellucid.cli", "data", "get", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
-
-    wrong = code("bearing", "--from", str(tmp_path / "nowhere"))
-    assert wrong.returncode == 1
-    assert "must be a folder. Got" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
-    assert code("tox22").returncode == 2
-    assert code("moses", "--from", str(tmp_path)).returncode == 2
+    assert code("bearing", "--from", tmp_path / "nowhere") == 1
+    printed = capsys.readouterr().err
+    assert "must be a folder. Got" in printed
+    assert "Traceback" not in printed
+    assert code("tox22") == 2
+    assert code("moses", "--from", tmp_path) == 2

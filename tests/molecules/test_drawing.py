@@ -77,7 +77,7 @@ def test_the_path_is_marked_and_nothing_else():
     assert "path of the molecule" not in texts(plain)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 6])
+@pytest.mark.parametrize("depth", [1, 2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unbalanced", [False, True])
 def test_nothing_overlaps_and_nothing_is_cut_off(depth, unbalanced):
     target = 2.0 ** -torch.arange(len(MEMBERS))[:, None] if unbalanced else None
@@ -149,6 +149,7 @@ def test_leaves_are_shaded_by_value():
     assert brightness[0] > brightness[-1]
 
 
+@pytest.mark.slow
 def test_files_are_vectors_and_names_are_literal(tmp_path):
     c = case(outputs=["_$x_1$ & <b>"], morgan=Morgan(radius=3))
     with mpl.rc_context({"svg.fonttype": "none"}):
@@ -174,6 +175,7 @@ def test_a_tight_frame_cuts_nothing_off():
     assert all(extent.width > 10 and within(extent, drawn) for extent in extents)
 
 
+@pytest.mark.slow
 def test_two_trees_side_by_side(tmp_path):
     one, two = case(depth=2), case(depth=4)
     figure = Figure(figsize=(12, 5))

@@ -4,14 +4,15 @@ import json
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 
 import pellucid as pl
 from pellucid import InputError
-from pellucid.molecules import MoleculeExplanation, Morgan, SimilarityRule, nav17
+from pellucid.molecules import MoleculeExplanation, Morgan, SimilarityRule
 from pellucid.molecules.explanation import explain
 from pellucid.molecules.tasks import Task
 
-SERIES = nav17()
+SERIES = blockers()
 
 
 def explained(targets=("activity",), center=0):

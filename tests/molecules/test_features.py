@@ -6,12 +6,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from chemprop.featurizers import MultiHotAtomFeaturizer, MultiHotBondFeaturizer
 from rdkit import Chem, rdBase
 
 from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES, AtomKind, BondKind
 
-ATOMS, BONDS = MultiHotAtomFeaturizer.v2(), MultiHotBondFeaturizer()
 ODD = [
     "[H][H]", "[2H]C([2H])[2H]", "[13CH4]", "[U]", "[Fe+3]", "[O-2]", "[I-]", "II", "*C", "[Xe]", "[Se]=C=[Se]",
     "F[P-](F)(F)(F)(F)F", "FS(F)(F)(F)(F)F", "FI(F)(F)(F)(F)(F)F", "[NH3]->[Cu+2]<-[NH3]", "C$C", "C~C",
@@ -22,17 +20,25 @@ ODD = [
 ]  # fmt: skip
 
 
+def chemprops():
+    """Its features of atoms and of bonds; to import them takes seconds."""
+    from chemprop.featurizers import MultiHotAtomFeaturizer, MultiHotBondFeaturizer
+
+    return MultiHotAtomFeaturizer.v2(), MultiHotBondFeaturizer()
+
+
 def kinds_of(smiles):
     """Every kind of atom and bond, with all features that chemprop gives to one of it; and how many molecules."""
+    of_atom, of_bond = chemprops()
     atoms, bonds, seen = {}, {}, 0
     for text in smiles:
         molecule = Chem.MolFromSmiles(text)
         if molecule is None:
             continue
         for atom in molecule.GetAtoms():
-            atoms.setdefault(AtomKind.of(atom), set()).add(np.float32(ATOMS(atom)).tobytes())
+            atoms.setdefault(AtomKind.of(atom), set()).add(np.float32(of_atom(atom)).tobytes())
         for bond in molecule.GetBonds():
-            bonds.setdefault(BondKind.of(bond), set()).add(np.float32(BONDS(bond)).tobytes())
+            bonds.setdefault(BondKind.of(bond), set()).add(np.float32(of_bond(bond)).tobytes())
         seen += 1
     return atoms, bonds, seen
 
@@ -48,15 +54,19 @@ def require_chemprops(smiles, *, molecules, atoms, bonds):
         assert expected == {np.float32(kind.features()).tobytes()}, kind
 
 
+@pytest.mark.slow
 def test_as_many_features_as_chemprops():
-    assert len(ATOMS) == ATOM_FEATURES == 72
-    assert len(BONDS) == BOND_FEATURES == 14
+    of_atom, of_bond = chemprops()
+    assert len(of_atom) == ATOM_FEATURES == 72
+    assert len(of_bond) == BOND_FEATURES == 14
 
 
+@pytest.mark.slow
 def test_odd_atoms_and_bonds_have_chemprops_features():
     require_chemprops(ODD, molecules=len(ODD) - 1, atoms=60, bonds=12)
 
 
+@pytest.mark.slow
 def test_every_element_charge_and_count_of_hydrogens_has_chemprops_features():
     brackets = [f"[{Chem.GetPeriodicTable().GetElementSymbol(z)}{h}{q}]" for z in range(1, 119)
                 for h in ("", "H", "H2", "H5") for q in ("", "+", "-", "+2", "-2", "+3")]  # fmt: skip

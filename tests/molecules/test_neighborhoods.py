@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from blockers import blockers
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import TanimotoSimilarity
 
 from pellucid import InputError
-from pellucid.molecules import SimilarityRule, nav17, neighbors
+from pellucid.molecules import SimilarityRule, neighbors
 
 SMILES = ["CC(=O)Nc1ccc(O)cc1", "CC(=O)Nc1ccc(OC)cc1", "CC(=O)Nc1ccc(OCC)cc1", "CCCCCO", "Cc1ccccc1", "Clc1ccccc1C"]
 SMILES = [Chem.CanonSmiles(text) for text in SMILES]
@@ -65,6 +66,7 @@ def test_new_molecules_have_neighbors_too():
         neighbors("no", SMILES)
 
 
+@pytest.mark.slow
 def test_several_processes_and_the_cache_give_the_same(tmp_path, monkeypatch, around):
     monkeypatch.setattr("pellucid.molecules._parallel._CHUNK", 2)
     similar = SimilarityRule(threshold=0.4)
@@ -109,7 +111,7 @@ def test_mistakes_are_told(settings, message):
 
 @pytest.mark.slow
 def test_members_come_most_similar_first_whatever_their_origin():
-    series = nav17().select(range(0, 1017, 8))
+    series = blockers().select(range(0, 1017, 8))
     similar = SimilarityRule(groups_per_kind=5)
     around = similar.neighborhoods(
         series.smiles[:12], series.smiles, similar.groups(series.smiles), jobs=1, progress=False, cache="none"

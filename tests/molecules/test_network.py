@@ -1,9 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from chemprop.data import BatchMolGraph
-from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
-from chemprop.nn import BondMessagePassing, MeanAggregation
 from rdkit import Chem
 from torch import nn
 
@@ -19,9 +16,23 @@ def network():
     return GraphNetwork(2, width=8, depth=3)
 
 
+def their_graphs(smiles):
+    """Molecules as chemprop writes them; to import it takes seconds."""
+    from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
+
+    featurize = SimpleMoleculeMolGraphFeaturizer()
+    return [featurize(Chem.MolFromSmiles(text)) for text in smiles]
+
+
+def their_batch(smiles):
+    from chemprop.data import BatchMolGraph
+
+    return BatchMolGraph(their_graphs(smiles))
+
+
 def by_hand(network, smiles):
     """The docstring's equations, with loops over bonds."""
-    graph = SimpleMoleculeMolGraphFeaturizer()(Chem.MolFromSmiles(smiles))
+    (graph,) = their_graphs([smiles])
     passing = network.message_passing
     atoms, bonds = (torch.as_tensor(np.asarray(part), dtype=torch.float32) for part in (graph.V, graph.E))
     source, target = graph.edge_index
@@ -47,6 +58,7 @@ def by_hand(network, smiles):
     return network.head(torch.stack(states).mean(0))
 
 
+@pytest.mark.slow
 def test_outputs_are_those_of_the_equations(network):
     found = network(Graphs(SMILES).batch(list(range(5))))
     assert found.shape == (5, 2)
@@ -58,17 +70,21 @@ class Chemprops(nn.Module):
     """The network as it was made of chemprop's own layers."""
 
     def __init__(self, outputs, *, width, depth, dropout=0.0, features=None):
+        from chemprop.nn import BondMessagePassing, MeanAggregation
+
         super().__init__()
         sizes = {} if features is None else {"d_v": features[0], "d_e": features[1]}
         self.message_passing = BondMessagePassing(d_h=width, depth=depth, dropout=dropout, **sizes)
+        self.mean = MeanAggregation()
         self.head = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, outputs)
         )
 
     def forward(self, graphs):
-        return self.head(MeanAggregation()(self.message_passing(graphs, None), graphs.batch))
+        return self.head(self.mean(self.message_passing(graphs, None), graphs.batch))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"features": (5, 3)}, {"depth": 6, "dropout": 0.3}])
 def test_the_same_seed_gives_chemprops_initial_weights(options):
     options = {"width": 8, "depth": 3} | options
@@ -82,6 +98,7 @@ def test_the_same_seed_gives_chemprops_initial_weights(options):
     assert torch.equal(after, after_theirs)  # as many random numbers were used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 6])
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_outputs_and_gradients_are_those_of_chemprops_own_forward_pass(depth, dropout):
@@ -89,8 +106,7 @@ def test_outputs_and_gradients_are_those_of_chemprops_own_forward_pass(depth, dr
     network = GraphNetwork(2, width=8, depth=depth, dropout=dropout)
     theirs = Chemprops(2, width=8, depth=depth, dropout=dropout)
     theirs.load_state_dict(network.state_dict())
-    featurize = SimpleMoleculeMolGraphFeaturizer()
-    graphs = BatchMolGraph([featurize(Chem.MolFromSmiles(text)) for text in SMILES])
+    graphs = their_batch(SMILES)
     results = []
     for module, batch in ((network, Graphs(SMILES).batch([0, 1, 2, 3, 4])), (theirs, graphs)):
         torch.manual_seed(1)  # of the dropout
@@ -101,11 +117,11 @@ def test_outputs_and_gradients_are_those_of_chemprops_own_forward_pass(depth, dr
         torch.testing.assert_close(ours, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 1, 1], [3]])
 def test_batches_are_chemprops(order):
     smiles = [*SMILES[:3], "C[C@H](F)/C=C/[N+](=O)[O-]", "O.[Na+].[Cl-]"]
-    featurize = SimpleMoleculeMolGraphFeaturizer()
-    theirs = BatchMolGraph([featurize(Chem.MolFromSmiles(smiles[i])) for i in order])
+    theirs = their_batch([smiles[i] for i in order])
     ours = Graphs(smiles).batch(order)
     for name in ("V", "E", "edge_index", "rev_edge_index", "batch"):
         assert torch.equal(getattr(ours, name), getattr(theirs, name)), name

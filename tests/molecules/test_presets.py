@@ -1,13 +1,13 @@
 """Settings that suit a table of molecules."""
 
 import numpy as np
+from blockers import blockers
 
-from pellucid.molecules import nav17
 from pellucid.molecules.presets import density, settings_for, task_of
 
 
 def test_a_dense_series_needs_no_analogs():
-    table = nav17()
+    table = blockers()
     assert density(table.smiles) > 0.95
     assert not settings_for(table.smiles, "symmetric")["similar"].analogs
     strangers = ["CCO", "c1ccccc1", "CC(=O)O", "NCC(=O)O", "C1CCCCC1"]

@@ -4,13 +4,14 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 
 from pellucid import InputError
-from pellucid.molecules import Morgan, PropertyModel, RGroups, SimilarityRule, nav17, prepare
+from pellucid.molecules import Morgan, PropertyModel, RGroups, SimilarityRule, prepare
 from pellucid.molecules.fitting import PropertyFit
 from pellucid.training import loop
 
-SERIES = nav17().select(range(0, 1017, 6))
+SERIES = blockers().select(range(0, 1017, 6))
 ALONE = SimilarityRule(analogs=False)
 SMALL = {"similar": ALONE, "width": 16, "depth": 2, "epochs": 3, "batch_size": 16, "learning_rate": 3e-3}
 GAMES = {
@@ -137,6 +138,7 @@ def test_a_molecule_may_be_written_in_any_way(model):
     np.testing.assert_array_equal(model.predict("CCO.[Na+]"), model.predict(["CCO"]))
 
 
+@pytest.mark.slow
 def test_several_labels_with_blanks():
     labels = np.stack([SERIES.y[:, 0] > 7, SERIES.y[:, 0] > 8], axis=1).astype(float)
     labels[::3, 1] = np.nan
@@ -159,6 +161,7 @@ def test_analogs_and_a_pool_are_neighbors_too():
     assert origins == {"itself", "given", "pool", "analog"}
 
 
+@pytest.mark.slow
 def test_groups_may_come_from_other_molecules(tmp_path):
     model = PropertyModel(task="regression", **SMALL | {"similar": SimilarityRule(), "epochs": 1, "game": None})
     bromide = RGroups(by_kind={"c3": ("Br[*:1]",)}, largest=4)
@@ -188,6 +191,7 @@ class Wide(Counting):
         return super().forward(graphs).repeat(1, 3)
 
 
+@pytest.mark.slow
 def test_a_network_of_ones_own(tmp_path):
     model = PropertyModel(task="regression", **SMALL)
     model.fit(SERIES, network=Counting(), progress=False)
@@ -199,6 +203,7 @@ def test_a_network_of_ones_own(tmp_path):
     np.testing.assert_array_equal(again.predict(SERIES.smiles), model.predict(SERIES.smiles))
 
 
+@pytest.mark.slow
 def test_validation_molecules_are_held_out_or_given():
     held = fitted()
     assert len(held.smiles_) == len(SERIES)  # as neighbors those held out serve, too
@@ -280,7 +285,7 @@ def test_rows_that_cannot_be_used_are_rejected_if_allowed():
 
 @pytest.mark.slow
 def test_bounds_hold_on_molecules_that_were_not_seen():
-    series = nav17()
+    series = blockers()
     order = np.random.default_rng(0).permutation(len(series))
     train, held, test = (series.select(part) for part in np.split(order, [300, 650]))
     model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=2)
@@ -317,6 +322,7 @@ def test_many_explanations_are_those_of_each(property_model):
         assert str(explanation) == str(property_model.explain(text))
 
 
+@pytest.mark.slow
 def test_neighbors_bring_what_was_measured(property_model, sulfonamides, tmp_path):
     model = property_model
     known = dict(zip(sulfonamides.smiles, sulfonamides.y, strict=True))

@@ -1,14 +1,14 @@
-"""Summaries of runs, trained once for all tests of reports."""
+"""An audit that several tests of reports share."""
 
 import pytest
-from report.summaries import molecules_summary, series_summary, with_bounds
+import torch
+
+import pellucid as pl
 
 
-@pytest.fixture(scope="session")
-def molecules():
-    return with_bounds(molecules_summary())
-
-
-@pytest.fixture(scope="session")
-def series():
-    return with_bounds(series_summary())
+@pytest.fixture
+def audited():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(60, 2, generator=generator)
+    f = torch.sin(4 * x[:, 0]) + x[:, 1]
+    return pl.audit(f, x, pl.nearest(x, k=10), pl.LinearFamily())

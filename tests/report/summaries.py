@@ -4,8 +4,9 @@ import copy
 import json
 
 import numpy as np
+from blockers import blockers
 
-from pellucid.molecules import PropertyModel, SimilarityRule, nav17
+from pellucid.molecules import PropertyModel, SimilarityRule
 from pellucid.molecules import report as molecules_report
 from pellucid.series import Condition, Forecaster, simulate_rig
 from pellucid.series import report as series_report
@@ -15,7 +16,7 @@ from pellucid.summaries import RunSummary
 
 def molecules_summary(*, step=6, explained=12, **settings):
     """The summary of a small model of sodium-channel blockers."""
-    table = nav17().select(range(0, 1017, step))
+    table = blockers().select(range(0, 1017, step))
     cut = len(table.smiles) - explained
     train, test = table.select(range(cut)), table.select(range(cut, len(table.smiles)))
     small = {"width": 16, "depth": 2, "epochs": 2, "batch_size": 16, "learning_rate": 3e-3} | settings

@@ -93,6 +93,7 @@ def test_trends_are_seen_in_level_and_spread():
     assert "with `split='time'`." in sentence
 
 
+@pytest.mark.slow
 def test_what_does_not_trend_is_not_said_to():
     assert recommendation(simulate_rig(rows=6000, seed=0), 100) is None
     seen = sum(bool(trends(recordings(np.random.default_rng(seed).normal(size=(400, 2))), 20)) for seed in range(200))
@@ -111,6 +112,7 @@ def test_few_rows_that_rise_steadily_trend(pieces):
     assert trends(source.cut([(0, 0, 39)]), 30) == []  # too short to say
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9, 0.95])
 def test_few_rows_that_do_not_trend_are_not_said_to(memory):
     count = 0

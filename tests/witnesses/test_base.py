@@ -50,6 +50,7 @@ def problems(draw):
     return torch.tensor(x, dtype=torch.float64), torch.tensor(f, dtype=torch.float64), hoods
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @given(problem=problems())
 def test_the_contract_holds_on_random_problems(family, problem):
@@ -61,31 +62,13 @@ def test_the_contract_holds_on_awkward_problems(family):
     check_family(family)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [pl.LinearFamily(), pl.TreeFamily(depth=2)], ids=repr)
 @given(problem=problems())
 def test_a_best_response_is_no_worse_than_a_constant(family, problem):
     x, f, hoods = problem
     constant = pl.ConstantFamily().best_response(x, f, hoods).deviations()
     assert (family.best_response(x, f, hoods).deviations() <= constant + 1e-8 * (1 + constant)).all()
-
-
-def test_the_checks_catch_a_family_that_breaks_the_contract():
-    class Restless(pl.WitnessFamily):
-        def best_response(self, x, f, hoods):
-            shift = torch.rand(1).item()
-            return pl.fit_each(lambda x, f: lambda new: torch.full((len(new), 1), shift), x, f, hoods)
-
-    with pytest.raises(AssertionError, match="the same response to the same predictions"):
-        check_response(Restless(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
-
-    class Wrong(pl.WitnessFamily):
-        def best_response(self, x, f, hoods):
-            fitted = pl.LinearFamily().best_response(x, f, hoods)
-            fitted.residuals[0] += 1
-            return fitted
-
-    with pytest.raises(AssertionError, match="follow their definition"):
-        check_response(Wrong(), torch.zeros(3, 1), torch.zeros(3, 1), pl.windows([3], radius=1))
 
 
 def test_outputs_without_a_bound_are_named():

@@ -2,14 +2,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from blockers import blockers
 from rdkit import Chem
 
-from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, Vocabulary, decompose
 from pellucid.molecules.vae.assembly import PartialMolecule
 from pellucid.molecules.vae.trees import molecule_of, template
 
-LABELS = Corpus.of([*nav17().smiles[::10], "CC1(C)CC1", "C1CCC2(CC1)OCCO2", "Fc1ccccc1Cl", "C1CCNCC1"]).vocabulary()
+LABELS = Corpus.of([*blockers().smiles[::10], "CC1(C)CC1", "C1CCC2(CC1)OCCO2", "Fc1ccccc1Cl", "C1CCNCC1"]).vocabulary()
 
 
 def grown(*steps: tuple[int, str, int]) -> PartialMolecule:

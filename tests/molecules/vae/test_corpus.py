@@ -3,12 +3,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from blockers import blockers
 
 from pellucid import InputError
-from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, Vocabulary, decompose
 
-GOOD = list(nav17().smiles[:40])
+GOOD = list(blockers().smiles[:40])
 ROWS = [*GOOD[:10], "nonsense", "CC.O", *GOOD[10:], "", "[13CH4]"]
 
 
@@ -58,7 +58,7 @@ def test_counts_are_those_of_all_trees():
     assert counts["C1=CC=CC=C1"] == sum(tree.labels.count("C1=CC=CC=C1") for tree in trees)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_corpus_on_disk_is_the_one_in_memory(tmp_path, jobs, monkeypatch):
     monkeypatch.setattr("pellucid.molecules.vae.corpus._CHUNK", 7)
     built = Corpus.build(ROWS, tmp_path / "here", jobs=jobs, progress=False)

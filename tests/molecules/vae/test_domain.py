@@ -5,18 +5,17 @@ import csv
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 
 from pellucid import runs, summaries
 from pellucid.domains import Source
 from pellucid.errors import InputError
-from pellucid.molecules import nav17
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE
 from pellucid.molecules.vae.domain import MEASURES, AutoencoderDomain, AutoencoderReading, AutoencoderSettings
-from pellucid.molecules.vae.files import read_molecules, summary_of
 from pellucid.summaries import HELD_OUT
 
 DOMAIN = AutoencoderDomain()
-SMILES = list(nav17().smiles[:120])
+SMILES = list(blockers().smiles[:120])
 SETTINGS = AutoencoderSettings(epochs=2, width=16, latent=3, analogs="no")
 
 
@@ -41,29 +40,7 @@ def run(tmp_path_factory):
     return folder, source, summary, lines
 
 
-def test_molecules_are_read_from_tables_lists_and_corpora(tmp_path):
-    # Two forms of alanine are one molecule for the encoder.
-    texts = ["CCO", "C[C@H](N)C(=O)O", "oops", "C[C@@H](N)C(=O)O", "OCC"]
-    table = read_molecules(write(tmp_path / "a.csv", texts, ["ethanol", "L", "", "D", ""]))
-    assert table.smiles == ("CCO", "CC(N)C(=O)O")
-    assert table.labels() == ["ethanol (row 2, 6)", "L, D (row 3, 5)"]
-    (rejected,) = table.rejected
-    assert rejected[:2] == (4, "oops")
-    assert summary_of(table) == "2 molecules with a junction tree; 2 rows merged with others of the same molecule; " \
-                               "1 row rejected"  # fmt: skip
-    (tmp_path / "b.smi").write_text("\n".join(texts) + "\n")
-    listed = read_molecules(tmp_path / "b.smi")
-    assert listed.smiles == table.smiles
-    assert listed.labels() == ["row 1, 5", "row 2, 4"]
-    Corpus.build(texts, tmp_path / "corpus", jobs=1, progress=False)
-    assert read_molecules(tmp_path / "corpus").smiles == table.smiles
-    other = write(tmp_path / "c.csv", texts).read_text().replace("smiles", "drawn")
-    (tmp_path / "c.csv").write_text(other)
-    assert read_molecules(tmp_path / "c.csv", smiles="drawn").smiles == table.smiles
-    with pytest.raises(InputError, match="At least 10 molecules are needed.* Got 2 in a.csv that have a junction tree"):
-        DOMAIN.read(tmp_path / "a.csv", AutoencoderReading())
-
-
+@pytest.mark.slow
 def test_a_run_says_what_it_read_and_how_it_divides_it(run):
     _, source, summary, lines = run
     assert lines[0] == "a.csv: 120 molecules with a junction tree; 1 row merged with others of the same molecule; " \
@@ -86,6 +63,7 @@ def test_a_run_says_what_it_read_and_how_it_divides_it(run):
         assert len(Corpus.of(part.smiles).encodable(known)[0]) == len(part)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_models_on_the_test_molecules(run):
     folder, source, summary, _ = run
     test = DOMAIN.plan(source, SETTINGS).parts.test
@@ -111,6 +89,7 @@ def test_scores_are_those_of_the_models_on_the_test_molecules(run):
     assert not torch.equal(game, deep)
 
 
+@pytest.mark.slow
 def test_a_summary_of_a_run_comes_back_with_its_report(run):
     folder, _, summary, _ = run
     again = summaries.read(folder / "run")
@@ -129,6 +108,7 @@ def predicted(model, path, **options):
     return rows, sentences
 
 
+@pytest.mark.slow
 def test_encodings_stand_beside_the_rows(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     (head, *rows), sentences = predicted(model, write(tmp_path / "a.csv", SMILES[:3]))
@@ -149,6 +129,7 @@ def explained(model, what):
     return DOMAIN.explain(model, str(what), AutoencoderReading(), None, level=0.8, progress=False, warn=lambda _: None)
 
 
+@pytest.mark.slow
 def test_molecules_are_explained_alone_and_as_a_table(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     (alone,) = explained(model, SMILES[5]).explanations.values()

@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from blockers import blockers
 from rdkit import Chem
 
 from pellucid import InputError
 from pellucid.deviations import gaussian_kl
-from pellucid.molecules import SimilarityRule, nav17
+from pellucid.molecules import SimilarityRule
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE, decompose
 from pellucid.molecules.vae.batches import encoder_batch
 from pellucid.molecules.vae.fitting import AutoencoderFit
@@ -19,7 +20,7 @@ from pellucid.training import loop
 
 pytestmark = pytest.mark.slow
 
-SMILES = list(nav17().smiles[:120])
+SMILES = list(blockers().smiles[:120])
 SETTINGS = {
     "width": 16, "latent": 4, "epochs": 2, "batch_size": 32, "centers": 30, "pool": 80,
     "similar": SimilarityRule(analogs=False), "share": 0.125, "members": 6,
@@ -133,7 +134,7 @@ def test_bounds_are_means_over_draws(model):
 
 
 def test_scores_are_those_of_the_definitions(model):
-    test = list(nav17().smiles[130:140])
+    test = list(blockers().smiles[130:140])
     scores = model.evaluate(test, seed=3)
     places = model.encodable(model.neighborhoods(test))
     witnesses = model.witnesses(places)
@@ -153,7 +154,7 @@ def test_scores_are_those_of_the_definitions(model):
 
 
 def test_scores_are_in_the_order_of_what_was_given(model):
-    a, b = nav17().smiles[130:132]
+    a, b = blockers().smiles[130:132]
     scores = model.evaluate([b, "nonsense", a, b], seed=1)
     assert scores.rows.tolist() == [0, 2, 3]
     assert scores.rejected_count == 1

@@ -2,10 +2,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from blockers import blockers
 from rdkit import Chem
 
 from pellucid import InputError
-from pellucid.molecules import moses, nav17
+from pellucid.molecules import moses
 from pellucid.molecules.vae import Corpus, JunctionTree, Vocabulary, decompose, reassemble
 
 ODD = [
@@ -43,7 +44,7 @@ def test_known_decompositions(smiles, labels):
     assert sorted(decompose(smiles).labels) == sorted(labels)
 
 
-@pytest.mark.parametrize("smiles", [*ODD, *nav17().smiles[::40]])
+@pytest.mark.parametrize("smiles", [*ODD, *blockers().smiles[::40]])
 def test_clusters_are_a_junction_tree(smiles):
     tree = decompose(smiles)
     atoms = [set(cluster) for cluster in tree.clusters]
@@ -61,13 +62,14 @@ def test_clusters_are_a_junction_tree(smiles):
         assert edges == sum(atom in cluster for cluster in atoms) - 1
 
 
-@pytest.mark.parametrize("smiles", [*ODD, *nav17().smiles[::40]])
+@pytest.mark.parametrize("smiles", [*ODD, *blockers().smiles[::40]])
 def test_labels_and_attachments_are_all_that_a_molecule_needs(smiles):
     tree = decompose(smiles)
     expected = Chem.MolToSmiles(Chem.MolFromSmiles(smiles), isomericSmiles=False)
     assert reassemble(tree, vocabulary_of([tree])) == tree.smiles == expected
 
 
+@pytest.mark.slow
 def test_moses_reassembles(real_data):
     path = moses("test")
     corpus = Corpus.build(path, limit=300, jobs=1, progress=False)

@@ -40,3 +40,18 @@ def test_a_run_tells_the_bounds_that_there_are():
     none = replace(trust, bound={"GAME": (None, None)}, coverage={"GAME": (None, None)})
     text = summary_text(replace(summary, trust=none), MoleculeDomain())
     assert "trust: how far it can be trusted with 90 % confidence is not known: a bound would be as wide" in text
+
+
+def test_examples_are_both_ends_and_others_evenly_between():
+    deviations = np.arange(101)[::-1] / 10.0
+    chosen = runs.results.select_examples(deviations, count=5, extremes=2)
+    assert [index for index, _ in chosen] == [100, 75, 50, 25, 0]
+    assert [rank for _, rank in chosen] == ["most", "most", "others", "least", "least"]
+    assert runs.results.select_examples([0.5], count=5, extremes=2) == [(0, "others")]
+    assert runs.results.select_examples([]) == []
+
+
+def test_numbers_that_are_not_known_are_none():
+    assert runs.results.finite_or_none(np.array([1.5, np.nan, np.inf])) == (1.5, None, None)
+    assert runs.results.finite_mean(np.array([1.0, np.nan, 4.0, -np.inf])) == 2.5
+    assert runs.results.finite_mean(np.array([np.nan])) is None

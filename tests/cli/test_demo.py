@@ -1,0 +1,22 @@
+"""`pellucid demo`: a run from data to report."""
+
+import pytest
+from cli.runner import run
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_demo_ends_with_its_report(tmp_path):
+    for _ in range(2):  # it may be repeated
+        shown = run("demo", "--size", "smoke", "--quiet", "-o", tmp_path / "demo").stdout
+    assert shown.splitlines()[-1].startswith(f"report:   {tmp_path / 'demo' / 'report.html'}")
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert "with 90 % confidence the tree is within activity" in shown
+    assert "<svg" in (tmp_path / "demo" / "tree.svg").read_text()
+
+
+def test_the_demo_spares_the_runs_of_others(place):
+    before = (place / "run" / "summary.json").read_text()
+    error = run("demo", "--size", "smoke", "--quiet", "-o", place / "run", code=1).stderr
+    assert "must hold no other run" in error
+    assert (place / "run" / "summary.json").read_text() == before

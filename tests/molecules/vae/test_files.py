@@ -1,0 +1,42 @@
+"""Molecules of tables, lists and corpora."""
+
+import csv
+
+import pytest
+
+from pellucid.errors import InputError
+from pellucid.molecules.vae import Corpus
+from pellucid.molecules.vae.domain import AutoencoderDomain, AutoencoderReading
+from pellucid.molecules.vae.files import read_molecules, summary_of
+
+DOMAIN = AutoencoderDomain()
+
+
+def write(path, texts, names=None):
+    names = [f"m{i}" for i in range(len(texts))] if names is None else names
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([["name", "smiles"], *zip(names, texts, strict=True)])
+    return path
+
+
+def test_molecules_are_read_from_tables_lists_and_corpora(tmp_path):
+    # Two forms of alanine are one molecule for the encoder.
+    texts = ["CCO", "C[C@H](N)C(=O)O", "oops", "C[C@@H](N)C(=O)O", "OCC"]
+    table = read_molecules(write(tmp_path / "a.csv", texts, ["ethanol", "L", "", "D", ""]))
+    assert table.smiles == ("CCO", "CC(N)C(=O)O")
+    assert table.labels() == ["ethanol (row 2, 6)", "L, D (row 3, 5)"]
+    (rejected,) = table.rejected
+    assert rejected[:2] == (4, "oops")
+    assert summary_of(table) == "2 molecules with a junction tree; 2 rows merged with others of the same molecule; " \
+                               "1 row rejected"  # fmt: skip
+    (tmp_path / "b.smi").write_text("\n".join(texts) + "\n")
+    listed = read_molecules(tmp_path / "b.smi")
+    assert listed.smiles == table.smiles
+    assert listed.labels() == ["row 1, 5", "row 2, 4"]
+    Corpus.build(texts, tmp_path / "corpus", jobs=1, progress=False)
+    assert read_molecules(tmp_path / "corpus").smiles == table.smiles
+    other = write(tmp_path / "c.csv", texts).read_text().replace("smiles", "drawn")
+    (tmp_path / "c.csv").write_text(other)
+    assert read_molecules(tmp_path / "c.csv", smiles="drawn").smiles == table.smiles
+    with pytest.raises(InputError, match="At least 10 molecules are needed.* Got 2 in a.csv that have a junction tree"):
+        DOMAIN.read(tmp_path / "a.csv", AutoencoderReading())

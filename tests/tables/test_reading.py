@@ -1,0 +1,73 @@
+"""Tables of text, row by row."""
+
+import pytest
+
+from pellucid import InputError
+from pellucid.tables import open_table, read_columns, read_table
+
+
+def test_lines_of_smi_files_are_a_smiles_and_a_name(tmp_path):
+    path = tmp_path / "a.smi"
+    path.write_text("CCO ethanol, pure\nCCN\tethyl amine\n\n  CCC  \nC[C@H](N)O |&1:1| racemate\n")
+    table = read_table(path)
+    assert table.rows == [
+        ["CCO", "ethanol, pure"],
+        ["CCN", "ethyl amine"],
+        ["CCC", ""],
+        ["C[C@H](N)O |&1:1| racemate", ""],
+    ]
+    assert table.numbers == [1, 2, 4, 5]
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_a_comma_file_with_semicolons_in_quotes_is_one(tmp_path):
+    table = read_table(write(tmp_path / "a.csv", 'smiles,"pIC50; human; 37 C"\nCCO,"1,5"\n'))
+    assert table.header == ["smiles", "pIC50; human; 37 C"]
+    assert table.rows == [["CCO", "1,5"]]
+    assert not table.comma
+
+
+def test_other_encodings_are_refused_unless_only_numbers_matter(tmp_path):
+    path = write(tmp_path / "a.csv", "°C,smiles\n1,C\n2,CC\n", "latin-1")
+    with pytest.raises(InputError, match="a.csv must be text in UTF-8. Got other bytes"):
+        read_table(path)
+    assert list(open_table(path, undecodable="replace")) == [(2, ["1", "C"]), (3, ["2", "CC"])]
+    assert read_columns(path).table.column_names == ["°C", "smiles"]
+
+
+def test_rows_have_the_number_of_the_line_on_which_they_begin(tmp_path):
+    path = write(tmp_path / "a.csv", 'note,smiles\n"a\n\nb",CCO\n,\nx,CCN\n')
+    assert read_table(path).numbers == [2, 6]
+    assert [number for number, _ in open_table(path)] == [2, 6]
+    write(path, 'note,smiles\n"a\nb",CCO\nx\n')
+    with pytest.raises(InputError, match="must have 2 cells, separated by ','. Got 1 in row 4"):
+        read_table(path)
+
+
+def test_a_stream_reads_no_further_than_it_is_asked_to(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"smiles,y\n" + b"CCO,1\n" * 100_000 + b"\xff\n")  # which would be refused
+    stream = open_table(path)
+    assert [next(stream.rows) for _ in range(3)] == [(number, ["CCO", "1"]) for number in (2, 3, 4)]
+    with pytest.raises(InputError, match="must be text in UTF-8"):
+        list(stream)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "header", "rows"),
+    [
+        ("a.txt", "CCO ethanol\nCCN\n", ["smiles", "name"], [(1, ["CCO", "ethanol"]), (2, ["CCN", ""])]),
+        ("a.smi", "SMILES\tName\nCCO\tethanol\n", ["smiles", "name"], [(2, ["CCO", "ethanol"])]),
+        ("a.smi", "id,smiles\n7,CCO\n", ["id", "smiles"], [(2, ["7", "CCO"])]),
+        ("a.txt", "SMILES\tid\nCCO\t7\n", ["SMILES", "id"], [(2, ["CCO", "7"])]),
+        ("a.txt", "id;smiles\n7;CCO;x\n8\n", ["id", "smiles"], [(2, ["7", "CCO", "x"]), (3, ["8"])]),
+    ],
+)
+def test_lists_of_smiles_are_told_from_tables(tmp_path, name, text, header, rows):
+    stream = open_table(write(tmp_path / name, text), bare=True)
+    assert stream.header == header
+    assert list(stream) == rows
