@@ -39,7 +39,7 @@ class TrainingOptions(Options):
     epochs: int | None = option(None, "Passes over the training data.", default_text=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default_text=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Training items per step.", default_text=_SUITS, minimum=1)
-    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS)
+    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS, minimum=0)
     seed: int = option(0, "Seed of the split, of the initial weights and of the order of batches.", minimum=0)
 
     def chosen(self, *names: str) -> dict[str, Any]:
@@ -254,6 +254,10 @@ class Domain(ABC, Generic[Data, Model]):
     @abstractmethod
     def load(self, folder: Path) -> Model:
         """Load a model that was saved."""
+
+    def outputs(self, model: Model) -> Sequence[str]:
+        """Names of the outputs that explanations can show one at a time; by default they show all at once."""
+        return ()
 
     @abstractmethod
     def predict(

@@ -209,7 +209,7 @@ def test_files_that_cannot_be_explained_are_skipped_and_listed(workspace, tmp_pa
     result = run("explain", folder / "run", tmp_path)
     rows = [line.split(",")[0] for line in result.stdout.partition("---\n")[2].splitlines()]
     assert rows[:2] == ["b.csv", "c.csv"]
-    assert f"{1 + bad} of {3 + bad} are skipped" in result.stderr
+    assert f"{1 + bad} of {3 + bad} recordings {'are' if bad else 'is'} skipped:" in result.stderr
     assert "short.csv: A forecast needs the 20 rows before it. Got 8 in short.csv" in result.stderr
     assert ("a.csv: Every channel must be a column of a.csv. Got 'right'" in result.stderr) == bad
     # The same explanations as without the others; of a file alone it is an error.

@@ -28,7 +28,11 @@ def demo(
 
     capable = {key: domain for key, domain in domains().items() if isinstance(domain, SupportsDemo)}
     if name not in capable:
-        raise InputError(f"A demo is of {' or '.join(capable)}", got=name, cure="choose one of them")
+        raise InputError(
+            f"DOMAIN must be {' or '.join(capable)}",
+            got=f"{name!r}, which has no demo",
+            cure=f"try pellucid demo {next(iter(capable))}",
+        )
     import torch
 
     from pellucid import runs

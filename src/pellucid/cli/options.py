@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pellucid.errors import InputError, Parameter, written_as
+from pellucid.errors import InputError, Parameter, PellucidError, written_as
 from pellucid.options import Option, Options, options_of
 from pellucid.registry import AnyDomain, domains
 
@@ -27,18 +27,35 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        commands = [self, *_commands(ctx.find_root().command)]
-        with written_as(lambda parameter: as_option(parameter, commands)):
-            return super().invoke(ctx)
+        root = ctx.find_root().command
+        with written_as(lambda parameter: as_option(parameter, self, root)):
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                option = error.parameter and _option_of(self, Parameter(error.parameter))
+                if not option or option in str(error):
+                    raise
+                raise PellucidError(f"{option}: {error}") from error
 
 
-def as_option(parameter: Parameter, commands: Sequence[Any]) -> str | None:
-    """A parameter as it is typed, as an option of the first command that has it; None if none does."""
+def as_option(parameter: Parameter, command: Any, root: Any) -> str | None:
+    """A parameter as it is typed: an option of this command, or of another, which is named then; None if of none."""
+    own = _option_of(command, parameter)
+    if own is not None:
+        return own
+    options = {path: _option_of(leaf, parameter) for path, leaf in _commands(root)}
+    options = {path: option for path, option in options.items() if option is not None}
+    for path, option in options.items():
+        several = sum(other[0] == path[0] for other in options) > 1
+        return f"`pellucid {' '.join(path[:1] if several else path)} ... {option}`"
+    return None
+
+
+def _option_of(command: Any, parameter: Parameter) -> str | None:
     name = _renamed_parameters().get(parameter.name, parameter.name)
-    for command in commands:
-        for option in command.params:
-            if option.name == name and isinstance(option, TyperOption):
-                return _typed(option, parameter.value)
+    for option in command.params:
+        if isinstance(option, TyperOption) and (option.name == name or f"--{name}" in option.opts):
+            return _typed(option, parameter.value)
     return None
 
 
@@ -58,10 +75,11 @@ def _typed(option: TyperOption, value: Any) -> str:
     return f"{long} {shlex.quote(text)}"
 
 
-def _commands(command: Any) -> list[Any]:
+def _commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """All commands, each with the words that are typed for it."""
     if not isinstance(command, TyperGroup):
-        return [command]
-    return [leaf for inner in command.commands.values() for leaf in _commands(inner)]
+        return [(path, command)]
+    return [pair for name, inner in command.commands.items() for pair in _commands(inner, (*path, name))]
 
 
 # -- from the options of domains to those of commands ------------------------------------------------------------

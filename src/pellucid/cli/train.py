@@ -62,9 +62,15 @@ def train(
     # Mistakes in the options are reported before any data are read, which may take long.
     reading, settings = updated(domain.Reading(), values), updated(domain.Settings(), values)
     number = _parse_weight(weight, domain.strength_parameter(settings))
-    from pellucid import runs
+    from pellucid import _checks, runs
     from pellucid.domains import Source
+    from pellucid.trust import check_level
+    from pellucid.weights import check_tolerance
 
+    check_tolerance(tolerance)
+    check_level(level)
+    if number is not None:
+        _checks.at_least(number, 0, "weight", "the game")
     runs.check_folder(out, resume=resume)
     data = values["data"]
     source = Source(domain.read(data, reading), data, reading)

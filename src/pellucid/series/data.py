@@ -277,6 +277,7 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
                 f"Every channel must be a column of {source}",
                 got=f"{name!r}",
                 cure=f"its columns are {', '.join(names)}",
+                parameter="channels",
             )
         require_distinct([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]

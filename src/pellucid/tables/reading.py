@@ -196,7 +196,7 @@ def row_names(table: Table, column: str | None = None) -> list[str]:
         Where the names are; by default in a column whose own name says so.
     """
     if column is not None:
-        require_column(column, table.header, table.source, f"{Parameter('names'):=}")
+        require_column(column, table.header, table.source, f"{Parameter('names'):=}", parameter="names")
     else:
         column = next((title for title in table.header if normalized(title) in ROW_NAMES), None)
     return [""] * len(table.rows) if column is None else [cell.strip() for cell in table.column(column)]
