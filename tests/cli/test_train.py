@@ -638,3 +638,13 @@ SAVED = Path(__file__).parents[1] / "saved" / "v0.1"
 def test_messages_name_what_was_typed(monkeypatch, words, message):
     monkeypatch.chdir(SAVED)
     assert message in run(*words, code=1).stderr
+
+
+def test_help_is_in_plain_words():
+    for words in ("demo", "train molecules", "train series", "train autoencoder", "predict", "explain", "score",
+                  "compare", "report", "audit", "data list", "data get"):  # fmt: skip
+        shown = run(*words.split(), "--help").stdout
+        assert not set("<{") & set(shown), shown
+    assert "report [OPTIONS] RUN\n" in run("report", "--help").stdout
+    assert "demo [OPTIONS] [DOMAIN]\n" in run("demo", "--help").stdout
+    assert "DOMAIN  What to learn from: molecules.  [default: molecules]" in run("demo", "--help").stdout

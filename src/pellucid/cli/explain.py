@@ -34,7 +34,11 @@ def explain_command() -> Callable[..., None]:
 def explain(
     model: Folder,
     what: Annotated[
-        str, typer.Argument(metavar="ITEM|FILE|FOLDER", help="A molecule as SMILES, a table of them, or recordings.")
+        str,
+        typer.Argument(
+            metavar="ITEM|FILE|FOLDER",
+            help="An item as it stands in the data, or a file or folder as the model was trained on.",
+        ),
     ],
     values: Any,
     out: Annotated[
@@ -46,7 +50,9 @@ def explain(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "--channel", help="Show one target or channel.", show_default="the main ones"),
+        typer.Option(
+            "--target", "--channel", metavar="NAME", help="Show this output alone.", show_default="the main ones"
+        ),
     ] = None,
     level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bound.")] = 0.9,
     which: Which = None,

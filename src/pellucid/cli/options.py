@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from pellucid.errors import InputError, Parameter, PellucidError, written_as
 from pellucid.options import Option, Options, options_of
@@ -36,6 +36,27 @@ class Command(TyperCommand):
                 if not option or option in str(error):
                     raise
                 raise PellucidError(f"{option}: {error}") from error
+
+    # Help shows arguments by their names alone: typer adds braces and the names of Python's types.
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name of the command in its usage."""
+        arguments = [each for each in self.get_params(ctx) if isinstance(each, TyperArgument)]
+        return ["[OPTIONS]", *(each.metavar if each.required else f"[{each.metavar}]" for each in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options."""
+        arguments, options = [], []
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None and isinstance(each, TyperArgument):
+                arguments.append((each.metavar, record[1]))
+            elif record is not None:
+                options.append(record)
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def as_option(parameter: Parameter, command: Any, root: Any) -> str | None:
@@ -136,10 +157,10 @@ def _metavar(option: Option) -> str:
     return _METAVARS.get(option.type, "TEXT")
 
 
-def argument(name: str, kind: type, text: str) -> inspect.Parameter:
-    """A required argument of a command, such as a file."""
-    declaration = typer.Argument(metavar=name.upper(), help=text)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration])
+def argument(name: str, kind: type, text: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """An argument of a command, such as a file; required unless it has a default."""
+    annotation = Annotated[kind, typer.Argument(metavar=name.upper(), help=text)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def with_options(

@@ -16,7 +16,7 @@ from pellucid.domains import Data, Domain, MessageCallback, Model, Plan, Source
 from pellucid.numbers import counted
 from pellucid.runs.folders import CHECKPOINTS, REPORT, open_folder, save_reading
 from pellucid.runs.results import report_examples, scores, trust_summary
-from pellucid.summaries import DataSummary, ModelSummary, RunSummary, TradeOff, Trial
+from pellucid.summaries import MODEL_FOLDERS, DataSummary, ModelSummary, RunSummary, TradeOff, Trial
 from pellucid.trust import LEVEL, check_level
 from pellucid.verdicts import unexplained, verdict
 from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
@@ -140,7 +140,7 @@ def _train_models(
     if games:
         models["GAME"] = trained[costs.chosen if costs else games[0]]
     for name, entry in models.items():
-        entry.model.save(folder / name.lower())
+        entry.model.save(folder / MODEL_FOLDERS[name])
     return models, costs
 
 
