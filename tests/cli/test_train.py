@@ -518,7 +518,7 @@ def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
     assert "1 of 2 molecules have too few similar ones" in result.stderr
     unknown = run("predict", place / "run", tmp_path / "new.smi", "--trust", "--level", 0.999)
     assert "There are no bounds" in unknown.stderr
-    assert "lower --level" in unknown.stderr
+    assert "ask for less confidence" in unknown.stderr
     assert "add it" in run("predict", place / "run", tmp_path / "new.smi", "--level", 0.8, code=1).stderr
 
 
@@ -545,7 +545,7 @@ def test_explanations_of_a_table_keep_names(place, tmp_path):
         (["train", "molecules", "assay.csv", "-t", "id"], "a column of text: row 2 is 'M0'"),
         (["train", "molecules", "assay.csv", "-t", "activity", "--task", "classification"], "use --task regression"),
         (["train", "molecules", "five.csv"], "At least 10 molecules are needed"),
-        (["train", "molecules", "numbered.csv"], "name it with --targets if it is measured"),
+        (["train", "molecules", "numbered.csv"], "name it among the targets if it is measured"),
         (["train", "molecules", "assay.csv", "--smiles", "x"], "--smiles must be a column"),
         (["train", "series", "recordings", "--channels", "up"], "Got 'up'; its columns are left, right"),
         (["train", "series", "recordings", "--pattern", "*.dat"], "change --pattern"),

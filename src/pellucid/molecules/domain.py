@@ -240,7 +240,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
         if not isolated:
             return []
-        cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
+        cure = "" if model.similar.analogs else "; train with analogs"
         count = f"{isolated} of {len(test)} test molecules"
         return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 

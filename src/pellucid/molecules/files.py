@@ -125,7 +125,7 @@ class _Cells:
             and len(set(self.measured)) == len(self.measured)
             and _are_integers(self.measured)
         ):
-            return f"whole numbers, all different; name it with {Parameter('targets'):=} if it is measured"
+            return "whole numbers, all different; name it among the targets if it is measured"
         return ""
 
     def refuse_text(self, source: str) -> None:
