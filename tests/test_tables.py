@@ -172,3 +172,16 @@ def test_columns_without_names_are_numbered(tmp_path):
     columns = read_columns(write(tmp_path / "a.txt", "\n1 2\n3 nd\n"), unnamed="channel")
     assert columns.table.to_pydict() == {"channel 1": [1, 3], "channel 2": [2, None]}
     assert (columns.first_row, columns.named) == (2, False)
+
+
+def test_columns_of_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n1,5;2\n-3;oops\n4;\n")
+    assert read_table(path).values("x") == [1.5, -3.0, 4.0]
+    with pytest.raises(
+        InputError, match=r"Every cell must be a number. Got 'oops' in a.csv, column 'y', row 3; correct"
+    ):
+        read_table(path).values("y")
+    path.write_text("x;y\n1,5;2\n4;\n")
+    with pytest.raises(InputError, match="Got '' in a.csv, column 'y', row 3"):
+        read_table(path).values("y")

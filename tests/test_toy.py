@@ -123,3 +123,10 @@ def test_a_target_that_cannot_be_shown_alone_is_refused(curve, tmp_path):
         "pellucid: --target is for models whose outputs are explained one by one. Got a model of the domain curves; "
         "leave it out.\n"
     )
+
+
+def test_a_cell_that_is_no_number_is_an_error_and_not_a_traceback(tmp_path):
+    path = tmp_path / "curve.csv"
+    path.write_text("x,y\n0.5,1\n0.6,oops\n")
+    refused = run("train", "curves", path, "-o", tmp_path / "run", code=1).stderr
+    assert "Every cell must be a number. Got 'oops' in curve.csv, column 'y', row 3" in refused
