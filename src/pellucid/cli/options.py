@@ -42,7 +42,7 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the name of the command in its usage."""
         arguments = [each for each in self.get_params(ctx) if isinstance(each, TyperArgument)]
-        return ["[OPTIONS]", *(each.metavar if each.required else f"[{each.metavar}]" for each in arguments)]
+        return ["[OPTIONS]", *(f"{each.metavar}" if each.required else f"[{each.metavar}]" for each in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options."""
@@ -159,8 +159,10 @@ def _metavar(option: Option) -> str:
 
 def argument(name: str, kind: type, text: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     """An argument of a command, such as a file; required unless it has a default."""
-    annotation = Annotated[kind, typer.Argument(metavar=name.upper(), help=text)]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+    declaration = typer.Argument(metavar=name.upper(), help=text)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration], default=default
+    )
 
 
 def with_options(
