@@ -115,3 +115,19 @@ def test_an_interrupted_run_goes_on_to_the_same_result(curve, tmp_path):
 def test_a_column_that_is_not_there_is_an_error_and_not_a_traceback(curve, tmp_path):
     refused = run("train", "curves", curve, "-o", tmp_path / "run", "--column", "z", code=1).stderr
     assert "must be a column of curve.csv. Got 'z'" in refused
+
+
+def test_a_target_that_cannot_be_shown_alone_is_refused(curve, tmp_path):
+    run("train", "curves", curve, "-o", tmp_path / "run", "--game", "none", *SMALL)
+    refused = run("explain", tmp_path / "run", curve, "--target", "z", code=1).stderr
+    assert refused == (
+        "pellucid: --target is for models whose outputs are explained one by one. Got a model of the domain curves; "
+        "leave it out.\n"
+    )
+
+
+def test_a_cell_that_is_no_number_is_an_error_and_not_a_traceback(tmp_path):
+    path = tmp_path / "curve.csv"
+    path.write_text("x,y\n0.5,1\n0.6,oops\n")
+    refused = run("train", "curves", path, "-o", tmp_path / "run", code=1).stderr
+    assert "Every cell must be a number. Got 'oops' in curve.csv, column 'y', row 3" in refused

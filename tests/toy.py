@@ -101,7 +101,7 @@ class CurveDomain(Domain):
 
     def read(self, path, reading, model=None):
         table = read_table(path)
-        return torch.tensor([[float(cell) for cell in table.column(name)] for name in ("x", reading.column)]).T
+        return torch.tensor([table.values(name) for name in ("x", reading.column)]).T
 
     def plan(self, source, settings, *, weight=None):
         strength = {} if weight is None else {"weight": weight}

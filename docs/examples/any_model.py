@@ -30,7 +30,7 @@ shown = x[:, :10]  # what a witness reads: ten of them, the means
 names = [str(name) for name in cells.feature_names[:10]]
 
 order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
-learn, watch, test = order[:341], order[341:427], order[427:]
+learn, validation, test = order[:341], order[341:427], order[427:]
 
 # %% [markdown]
 # ## A model that you already have
@@ -47,13 +47,13 @@ linear = pl.LinearFamily(ridge=1.0)
 
 
 def shares(f, points, family):
-    found = pl.audit(f, shown, near.select(points), family, features=names, outputs=["log-odds"])
-    left_out = found.held_out.explained()[0]
-    return found, f"explains {found.explained:.0%} where fitted, {left_out:.0%} held out"
+    audit = pl.audit(f, shown, near.select(points), family, features=names, outputs=["log-odds"])
+    held_out = audit.held_out.explained()[0]
+    return audit, f"explains {audit.explained:.0%} where fitted, {held_out:.0%} held out"
 
 
 for family in (pl.TreeFamily(depth=2), linear):
-    print(family, shares(boosted.decision_function(x), watch, family)[1])
+    print(family, shares(boosted.decision_function(x), validation, family)[1])
 
 # %% [markdown]
 # Where they were fitted, trees of two questions look better. At held-out members they are worse than a constant, so
@@ -61,8 +61,8 @@ for family in (pl.TreeFamily(depth=2), linear):
 # is, and now the test:
 
 # %%
-judged, _ = shares(boosted.decision_function(x), test, linear)
-judged
+boosted_audit, _ = shares(boosted.decision_function(x), test, linear)
+boosted_audit
 
 # %% [markdown]
 # At held-out members the laws explain 22 % of this model: it is hard to explain, and bounds are wide. The law of a
@@ -75,7 +75,7 @@ def typical(audit):
     print(audit[middle])
 
 
-typical(judged)
+typical(boosted_audit)
 
 # %% [markdown]
 # ## Three lines in a training loop
@@ -105,16 +105,16 @@ def train(game):
         optimizer.step()
         with torch.no_grad():
             f = model(x)
-        watched = float(loss_of(f[watch], malignant[watch]))
-        if watched < best:
-            best, kept = watched, f
-    return kept
+        validation_loss = float(loss_of(f[validation], malignant[validation]))
+        if validation_loss < best:
+            best, best_f = validation_loss, f
+    return best_f
 
 
-found = {}
-for name, played in (("DEEP", None), ("GAME", game)):
-    f = train(played)
-    found[name], explains = shares(f, test, linear)
+audits = {}
+for name, rule in (("DEEP", None), ("GAME", game)):
+    f = train(rule)
+    audits[name], explains = shares(f, test, linear)
     wrong = int(((f[test] > 0) != (malignant[test] > 0)).sum())
     loss = loss_of(f[test], malignant[test])
     print(f"{name}: test loss {loss:.3f}, {wrong} of {len(test)} wrong; a linear law {explains}")
@@ -124,7 +124,7 @@ for name, played in (("DEEP", None), ("GAME", game)):
 # no more. [Other splits](../models.md) say the same. What does it follow?
 
 # %%
-typical(found["GAME"])
+typical(audits["GAME"])
 
 # %%
-found["GAME"]
+audits["GAME"]

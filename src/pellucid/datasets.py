@@ -155,7 +155,7 @@ BEARING = Published(
     address="https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip",
     sha256=None,
     store=keep_archive,
-    by_hand="unpack it, and run pellucid data get bearing --from 2nd_test",
+    by_hand="unpack it, and pass its folder 2nd_test to `pellucid data get bearing`",
 )
 
 

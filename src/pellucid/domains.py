@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, final
 
 from pellucid.options import Options, option
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pellucid.trust import Calibration, HeldOut
 
 Data = TypeVar("Data")
-Model = TypeVar("Model", bound=Any)
+ModelT = TypeVar("ModelT", bound="RunModel")
 _SUITS = "what suits the data"
 
 MessageCallback = Callable[[str], None]
@@ -39,13 +39,58 @@ class TrainingOptions(Options):
     epochs: int | None = option(None, "Passes over the training data.", default_text=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default_text=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Training items per step.", default_text=_SUITS, minimum=1)
-    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS)
+    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS, minimum=0)
     seed: int = option(0, "Seed of the split, of the initial weights and of the order of batches.", minimum=0)
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """The options of the training, and those of these names, that are not None."""
         names = ("epochs", "width", "batch_size", "learning_rate", "seed", *names)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+class RunModel(Protocol):
+    """What a run asks of a model: a frozen dataclass, such as a `pellucid.models.Model` with these settings."""
+
+    @property
+    def game(self) -> str | None:
+        """Name of the game; None is DEEP, which a run trains beside it."""
+
+    @property
+    def weight(self) -> float:
+        """Weight of the game."""
+
+    @property
+    def width(self) -> int:
+        """Width of the network's hidden layers."""
+
+    @property
+    def epochs(self) -> int:
+        """Largest number of passes over the training data."""
+
+    @property
+    def batch_size(self) -> int:
+        """Training items per step."""
+
+    @property
+    def learning_rate(self) -> float:
+        """The peak of the learning rate."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the split, and of the training."""
+
+    @property
+    def history_(self) -> Sequence[Mapping[str, float]]:
+        """One record of losses per epoch, after the training."""
+
+    def fit(self, *data: Any, **options: Any) -> Self:
+        """Learn from data; see `Domain.fit`."""
+
+    def settings(self) -> dict[str, Any]:
+        """All settings by name, ready for JSON."""
+
+    def save(self, folder: Path) -> None:
+        """Write the trained model, for `Domain.load`."""
 
 
 class Source(NamedTuple, Generic[Data]):
@@ -58,10 +103,10 @@ class Source(NamedTuple, Generic[Data]):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Plan(Generic[Data, Model]):
+class Plan(Generic[Data, ModelT]):
     """What a run will do: how the data are split, and the untrained model."""
 
-    model: Model
+    model: ModelT
     """The untrained GAME; DEEP has the same settings and no game."""
     parts: Parts[Data]
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -142,7 +187,7 @@ class ExplainedPoint(NamedTuple):
     """(K,) the measured values of the point."""
 
 
-class Domain(ABC, Generic[Data, Model]):
+class Domain(ABC, Generic[Data, ModelT]):
     """A kind of data: how it is read, named and split, the model, its measures, its explanations and their pages.
 
     Options come in groups, one per task; each is a frozen dataclass derived from `Options`.
@@ -187,7 +232,7 @@ class Domain(ABC, Generic[Data, Model]):
     # -- training ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def read(self, path: Path, reading: Any, model: Model | None = None) -> Data:
+    def read(self, path: Path, reading: Any, model: ModelT | None = None) -> Data:
         """Read a file or folder; for a trained model, the columns that it reads and predicts."""
 
     def describe(self, source: Source[Data]) -> list[str]:
@@ -195,7 +240,7 @@ class Domain(ABC, Generic[Data, Model]):
         return []
 
     @abstractmethod
-    def plan(self, source: Source[Data], settings: Any, *, weight: float | None = None) -> Plan[Data, Model]:
+    def plan(self, source: Source[Data], settings: Any, *, weight: float | None = None) -> Plan[Data, ModelT]:
         """Split the data, and set up the untrained model.
 
         Parameters
@@ -214,17 +259,14 @@ class Domain(ABC, Generic[Data, Model]):
         return parameters.get(settings.game, "weight")
 
     def fit(
-        self, model: Model, plan: Plan[Data, Model], settings: Any, *, folder: Path, resume: bool, progress: bool
-    ) -> Model:
+        self, model: ModelT, plan: Plan[Data, ModelT], settings: Any, *, folder: Path, resume: bool, progress: bool
+    ) -> ModelT:
         """Train a model of the plan, and calibrate it on the validation data."""
         parts = plan.parts
-        trained: Model = model.fit(
-            parts.train, validation=parts.validation, folder=folder, resume=resume, progress=progress
-        )
-        return trained
+        return model.fit(parts.train, validation=parts.validation, folder=folder, resume=resume, progress=progress)
 
     @abstractmethod
-    def validate(self, model: Model, data: Data) -> tuple[float, float]:
+    def validate(self, model: ModelT, data: Data) -> tuple[float, float]:
         """Loss and deviation on validation data, by which the weight of the game is chosen."""
 
     # -- evaluation --------------------------------------------------------------------------------------------
@@ -234,37 +276,41 @@ class Domain(ABC, Generic[Data, Model]):
         """The measures to compare, as rows of a table; accuracy first."""
 
     @abstractmethod
-    def evaluate(self, model: Model, test: Data, *, progress: bool = False) -> Evaluation:
+    def evaluate(self, model: ModelT, test: Data, *, progress: bool = False) -> Evaluation:
         """Measure a trained model on test data."""
 
-    def baseline(self, plan: Plan[Data, Model]) -> BaselineSummary | None:
+    def baseline(self, plan: Plan[Data, ModelT]) -> BaselineSummary | None:
         """The scores of a simple model on the same test data, if there is one."""
         return None
 
-    def remarks(self, models: Mapping[str, Model], plan: Plan[Data, Model]) -> list[str]:
+    def remarks(self, models: Mapping[str, ModelT], plan: Plan[Data, ModelT]) -> list[str]:
         """What a reader should know besides `Plan.remarks`, once the models are trained."""
         return []
 
     @abstractmethod
-    def examples(self, model: Model, test: Data, *, level: float, progress: bool = False) -> Sequence[ExplainedPoint]:
+    def examples(self, model: ModelT, test: Data, *, level: float, progress: bool = False) -> Sequence[ExplainedPoint]:
         """Explained test points, from which the report selects some; see `max_examples`."""
 
     # -- use ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def load(self, folder: Path) -> Model:
+    def load(self, folder: Path) -> ModelT:
         """Load a model that was saved."""
+
+    def outputs(self, model: ModelT) -> Sequence[str]:
+        """Names of the outputs that explanations can show one at a time; by default they show all at once."""
+        return ()
 
     @abstractmethod
     def predict(
-        self, model: Model, path: Path, reading: Any, settings: Any, *, progress: bool, warn: MessageCallback
+        self, model: ModelT, path: Path, reading: Any, settings: Any, *, progress: bool, warn: MessageCallback
     ) -> Iterator[Sequence[Any]]:
         """Predict a file; yields the names of the columns, then the rows of a table."""
 
     @abstractmethod
     def explain(
         self,
-        model: Model,
+        model: ModelT,
         what: str,
         reading: Any,
         settings: Any,

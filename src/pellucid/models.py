@@ -1,6 +1,6 @@
 """What all models share: settings that never change, and one record of what the latest fit gave.
 
-A model of your own derives from `Model` and has four parts: a record (`Fitted`) whose fields say how they are saved;
+A model of your own derives from `Model` and has three parts: a record (`Fitted`) whose fields say how they are saved;
 a `Fit`, with the loss of a batch; and the methods `fit`, `new_network` and `calibrated` below. Saving, loading,
 checkpoints, resuming and the order in which things are replaced are written here, once.
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
+from pellucid.summaries import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from pellucid.auditing.predictions import StructureFeatures
@@ -67,10 +68,12 @@ def pack_bearing(folder: Path) -> Path:
 
 def find_model(folder: str | Path, which: str | None = None) -> tuple[AnyDomain, Path]:
     """The domain of a saved model and its folder; see `load`."""
-    if which not in (None, "game", "deep"):
-        raise InputError(f'{Parameter("which")} must be "game" or "deep"', got=f"{which!r}", parameter="which")
+    names = list(MODEL_FOLDERS.values())
+    if which not in (None, *names):
+        choices = " or ".join(f'"{name}"' for name in names)
+        raise InputError(f"{Parameter('which')} must be {choices}", got=f"{which!r}", parameter="which")
     folder = Path(folder)
-    inner = [folder / name for name in ([which] if which else ["game", "deep"])]
+    inner = [folder / name for name in ([which] if which else names)]
     for candidate in [folder, *inner]:
         for domain in domains().values():
             if (candidate / f"{domain.file}.json").is_file():

@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, final
 from pellucid.errors import InputError, Parameter
 
 FILE = "summary.json"
+MODEL_FOLDERS = {"GAME": "game", "DEEP": "deep"}
+"""Where the models are in the folder of their run; the first of those that are there is meant unless one is named."""
 HELD_OUT = "held_out_variance_explained"
 """The key of the most important measure: what witnesses explain at points that they were not fitted to."""
 

@@ -246,11 +246,11 @@ def no_bound_reason(level: float, calibrated: int, *, enough: bool = True, satur
     if _rank(calibrated, level) > calibrated:
         return (
             f"how far it can be trusted with {percent(level)} confidence is not known: {calibrated} held-out "
-            f"neighborhoods are too few; hold out more, or lower {Parameter('level')}"
+            f"neighborhoods are too few; hold out more, or ask for less confidence"
         )
     return (
         f"how far it can be trusted with {percent(level)} confidence is not known: a bound would be as wide as the "
-        f"predictions range; use a simpler witness, larger neighborhoods, or a lower {Parameter('level')}"
+        f"predictions range; use a simpler witness or larger neighborhoods, or ask for less confidence"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pellucid.errors import Parameter
 from pellucid.summaries import HELD_OUT, BaselineSummary, ModelSummary
 
 # A test of fewer says little; a relative error above this is hardly better than the mean, and one below that clearly.
@@ -45,9 +44,7 @@ def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: st
     if "GAME" in models:
         deep, game = (models[name].scores.get(transparency) for name in ("DEEP", "GAME"))
         if deep is not None and game is not None and not game < deep:
-            sentences.append(
-                f"GAME is no more transparent than DEEP: raise {Parameter('weight')}, or try several weights."
-            )
+            sentences.append("GAME is no more transparent than DEEP: raise its weight, or try several weights.")
     if tested < _FEW_TESTS:
         sentences.append(f"The test is small ({tested}): differences between the models may be chance.")
     return sentences

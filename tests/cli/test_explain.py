@@ -98,7 +98,7 @@ def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
     assert "1 of 2 molecules have too few similar ones" in result.stderr
     unknown = run("predict", place / "run", tmp_path / "new.smi", "--trust", "--level", 0.999)
     assert "There are no bounds" in unknown.stderr
-    assert "lower --level" in unknown.stderr
+    assert "ask for less confidence" in unknown.stderr
     assert "add it" in run("predict", place / "run", tmp_path / "new.smi", "--level", 0.8, code=1).stderr
 
 

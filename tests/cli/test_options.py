@@ -23,7 +23,7 @@ def test_help_is_there_for_every_command():
         (["train", "molecules", "assay.csv", "-t", "id"], "a column of text: row 2 is 'M0'"),
         (["train", "molecules", "assay.csv", "-t", "activity", "--task", "classification"], "use --task regression"),
         (["train", "molecules", "five.csv"], "At least 10 molecules are needed"),
-        (["train", "molecules", "numbered.csv"], "name it with --targets if it is measured"),
+        (["train", "molecules", "numbered.csv"], "name it among the targets if it is measured"),
         (["train", "molecules", "assay.csv", "--smiles", "x"], "--smiles must be a column"),
         (["train", "series", "recordings", "--channels", "up"], "Got 'up'; its columns are left, right"),
         (["train", "series", "recordings", "--pattern", "*.dat"], "change --pattern"),

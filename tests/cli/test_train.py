@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,3 +244,42 @@ def test_molecules_are_split_by_scaffold(place, tmp_path):
     data = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
     assert data["split"] == "scaffold"
     assert sum(data["parts"].values()) == 204
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+SAVED = Path(__file__).parents[1] / "saved" / "v0.1"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        # Nothing is read before: the file is not there.
+        (["train", "molecules", "absent.csv", "--weight", "-1"], "--weight must be a finite number >= 0. Got -1.0"),
+        (["train", "series", "absent.csv", "--level", "2"], "--level must be a confidence between 0 and 1. Got 2.0"),
+        (["train", "series", "absent.csv", "--tolerance", "-1"], "--tolerance must be a share"),
+        (["explain", "absent", "CCO", "--level", "2"], "--level must be a confidence between 0 and 1. Got 2.0"),
+        (["explain", "series-run", "absent.csv", "--channel", "up"], "--target must be one of left, right. Got 'up'"),
+        (["explain", "molecules-run", "CCO", "--target", "up"], "--target must be one of activity. Got 'up'"),
+        (["explain", "autoencoder", "CCO", "--target", "up"], "mean of tree 1, mean of tree 2, "),
+        # What was typed is named, also where the library speaks of what it stands for.
+        (["train", "molecules", "assay.csv", "-t", "up"], "--targets: Every target must be a column of assay.csv"),
+        (["train", "series", "recordings", "-c", "up"], "--channels: Every channel must be a column of a.csv"),
+        # Options of other commands come with their names.
+        (["report", "."], "resume an interrupted run with `pellucid train ... --resume`."),
+        (["demo", "curves"], "DOMAIN must be molecules. Got 'curves', which has no demo; try pellucid demo molecules."),
+    ],
+)
+def test_messages_name_what_was_typed(monkeypatch, words, message):
+    monkeypatch.chdir(SAVED)
+    assert message in run(*words, code=1).stderr
+
+
+def test_help_is_in_plain_words():
+    for words in ("demo", "train molecules", "train series", "train autoencoder", "predict", "explain", "score",
+                  "compare", "report", "audit", "data list", "data get"):  # fmt: skip
+        shown = run(*words.split(), "--help").stdout
+        assert not set("<{") & set(shown), shown
+    assert "report [OPTIONS] RUN\n" in run("report", "--help").stdout
+    assert "demo [OPTIONS] [DOMAIN]\n" in run("demo", "--help").stdout
+    assert "DOMAIN  What to learn from: molecules.  [default: molecules]" in run("demo", "--help").stdout

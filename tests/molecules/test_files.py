@@ -155,7 +155,7 @@ def test_numberings_and_constants_are_no_targets_unless_asked_for(tmp_path):
     assert table.targets == ("count", "y")
     assert table.ignored == (
         "assay_id (a name or number of the rows)",
-        "cas (whole numbers, all different; name it with `targets=` if it is measured)",
+        "cas (whole numbers, all different; name it among the targets if it is measured)",
         "batch (always 5)",
         "index (a name or number of the rows)",
     )

@@ -119,7 +119,7 @@ def test_recordings_are_cut_where_time_jumps():
     np.testing.assert_array_equal(np.concatenate(source.values), VALUES[keep])
     (note,) = source.notes
     assert note.startswith("2 gaps in time, the longest 3.5 min after row 20 of the table, where a step is 10 s: the")
-    assert "`fill='linear'`" in note
+    assert "a fill would close up to 5 missing rows" in note
     joined = recordings(stamped(keep), gaps="ignore")
     assert spans(joined) == [(0, 39)]
     assert "joined as asked" in joined.notes[0]

@@ -90,7 +90,7 @@ def test_trends_are_seen_in_level_and_spread():
     assert trends(source, 20) == ["the level of rising", "the spread of growing", "the level of falling"]
     sentence = recommendation(source, 20)
     assert "(the level of rising, the spread of growing, the level of falling)" in sentence
-    assert "with `split='time'`." in sentence
+    assert sentence.endswith("split by time, which tests on the end.")
 
 
 @pytest.mark.slow

@@ -71,3 +71,16 @@ def test_lists_of_smiles_are_told_from_tables(tmp_path, name, text, header, rows
     stream = open_table(write(tmp_path / name, text), bare=True)
     assert stream.header == header
     assert list(stream) == rows
+
+
+def test_columns_of_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n1,5;2\n-3;oops\n4;\n")
+    assert read_table(path).values("x") == [1.5, -3.0, 4.0]
+    with pytest.raises(
+        InputError, match=r"Every cell must be a number. Got 'oops' in a.csv, column 'y', row 3; correct"
+    ):
+        read_table(path).values("y")
+    path.write_text("x;y\n1,5;2\n4;\n")
+    with pytest.raises(InputError, match="Got '' in a.csv, column 'y', row 3"):
+        read_table(path).values("y")

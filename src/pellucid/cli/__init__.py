@@ -77,7 +77,7 @@ def command_line() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    app.command(cls=Command)(demo.demo)
+    app.command(cls=Command)(demo.demo_command())
     app.add_typer(train.train_app(), name="train")
     commands: list[Callable[..., None]] = [
         predict.predict_command(),

@@ -64,26 +64,32 @@ def audit(
         ),
     ] = None,
     family: Annotated[
-        Family | None, typer.Option(help="Of witnesses.", show_default="linear; tree for molecules")
+        Family | None,
+        typer.Option(metavar="|".join(Family), help="Of witnesses.", show_default="linear; tree for molecules"),
     ] = None,
     ridge: Annotated[
         float | None,
         typer.Option(
+            metavar="NUMBER",
             min=0,
             help="Of linear witnesses, in standardized features.",
             show_default="chosen by leave-one-out; none for molecules",
         ),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(min=1, help="Of trees.", show_default="the deepest that members hold to account")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of trees.", show_default="the deepest that members hold to account"),
     ] = None,
     neighbors: Annotated[
         int | None,
-        typer.Option(min=3, help="Members of a neighborhood.", show_default="chosen by leave-one-out"),
+        typer.Option(metavar="N", min=3, help="Members of a neighborhood.", show_default="chosen by leave-one-out"),
     ] = None,
     blanks: Annotated[
         Blanks,
-        typer.Option(help="Blank features: fill in the median (a category has a level for them), or drop such rows."),
+        typer.Option(
+            metavar="|".join(Blanks),
+            help="Blank features: fill in the median (a category has a level for them), or drop such rows.",
+        ),
     ] = Blanks.FILL,
     threshold: Annotated[
         float, typer.Option(metavar="NUMBER", help="Molecules: members are more similar to the center than this.")
@@ -91,7 +97,9 @@ def audit(
     level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bounds.")] = 0.9,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", help="Also a report (.html), or every row (.json, .csv); may be repeated."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Also a report (.html), or every row (.json, .csv); may be repeated."
+        ),
     ] = None,
 ) -> None:
     """Judge any model from its predictions and features alone.

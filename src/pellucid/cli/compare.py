@@ -15,7 +15,7 @@ from pellucid.errors import InputError
 from pellucid.numbers import number
 from pellucid.options import Option, options_of
 from pellucid.registry import AnyDomain
-from pellucid.summaries import ModelSummary, RunSummary
+from pellucid.summaries import MODEL_FOLDERS, ModelSummary, RunSummary
 from pellucid.text_tables import aligned
 
 # Outputs whose bounds are compared.
@@ -33,7 +33,8 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The folder of another.")],
     values: Any,
     data: Annotated[
-        Path | None, typer.Option(help="Measure the models of both on this table or these recordings instead.")
+        Path | None,
+        typer.Option(metavar="PATH", help="Measure the models of both on this file or folder instead."),
     ] = None,
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
@@ -95,7 +96,7 @@ def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Ma
     """Scores of a model of a run on other data."""
     from pellucid import registry, runs
 
-    _, saved_model = registry.find_model(folder, name.lower())
+    _, saved_model = registry.find_model(folder, MODEL_FOLDERS[name])
     model = domain.load(saved_model)
     test = domain.read(data, runs.load_reading(domain, folder, values), model)
     return ModelSummary(scores=runs.scores(domain.evaluate(model, test, progress=has_viewer())))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pellucid.cli.options import Command
+
 if TYPE_CHECKING:
     from pellucid.datasets import Published
 
@@ -22,7 +24,7 @@ class Downloadable(StrEnum):
     BEARING = "bearing"
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_() -> None:
     """Show the data sets that Pellucid knows: name, size, what it is, where it is on this computer."""
     from pellucid import datasets
@@ -34,7 +36,7 @@ def list_() -> None:
         typer.echo(f"{'':<19}{path or f'not here{hint}'}")
 
 
-@app.command()
+@app.command(cls=Command)
 def get(
     name: Downloadable = typer.Argument(metavar="|".join(Downloadable), help="Which data set."),
     source: Path | None = typer.Option(

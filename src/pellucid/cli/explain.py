@@ -13,13 +13,16 @@ import typer
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
 from pellucid.domains import ExplanationSet
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
+from pellucid.numbers import counted, listed
 from pellucid.options import updated
 from pellucid.registry import AnyDomain
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")
+# Outputs that a message lists.
+_LISTED = 20
 _GROUPS: OptionGroups = lambda domain: (domain.Reading, domain.Explaining)  # noqa: E731 - as short as its type
 
 
@@ -31,7 +34,11 @@ def explain_command() -> Callable[..., None]:
 def explain(
     model: Folder,
     what: Annotated[
-        str, typer.Argument(metavar="ITEM|FILE|FOLDER", help="A molecule as SMILES, a table of them, or recordings.")
+        str,
+        typer.Argument(
+            metavar="ITEM|FILE|FOLDER",
+            help="An item as it stands in the data, or a file or folder as the model was trained on.",
+        ),
     ],
     values: Any,
     out: Annotated[
@@ -43,7 +50,9 @@ def explain(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "--channel", help="Show one target or channel.", show_default="the main ones"),
+        typer.Option(
+            "--target", "--channel", metavar="NAME", help="Show this output alone.", show_default="the main ones"
+        ),
     ] = None,
     level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bound.")] = 0.9,
     which: Which = None,
@@ -54,12 +63,15 @@ def explain(
     if wrong:
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     from pellucid import registry, runs
+    from pellucid.trust import check_level
 
+    check_level(level)
     domain, folder = registry.find_model(model, which)
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
     settings = updated(domain.Explaining(), values)
     loaded = domain.load(folder)
+    _check_target(target, domain, loaded)
     explained = domain.explain(loaded, what, reading, settings, level=level, progress=has_viewer(), warn=warn)
     many = len(explained.explanations) > 1
     if not paths:
@@ -72,9 +84,29 @@ def explain(
         say(f"written: {path}")
     if explained.rejected:
         count = len(explained.rejected) + len(explained.explanations)
-        warn(f"{len(explained.rejected)} of {count} are skipped:")
+        skipped = f"{len(explained.rejected)} of {counted(count, domain.item)}"
+        warn(f"{skipped} {'is' if len(explained.rejected) == 1 else 'are'} skipped:")
     for label, reason in explained.rejected.items():
         warn(f"{label}: {reason}")
+
+
+def _check_target(target: str | None, domain: AnyDomain, model: Any) -> None:
+    outputs = domain.outputs(model)
+    if target is None or target in outputs:
+        return
+    if not outputs:
+        raise InputError(
+            f"{Parameter('target')} is for models whose outputs are explained one by one",
+            got=f"a model of the domain {domain.name}",
+            cure="leave it out",
+            parameter="target",
+        )
+    raise InputError(
+        f"{Parameter('target')} must be one of {listed(outputs, _LISTED)}",
+        got=repr(target),
+        cure="choose one of them",
+        parameter="target",
+    )
 
 
 def _text(domain: AnyDomain, explained: ExplanationSet, target: str | None) -> str:
@@ -103,7 +135,7 @@ def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, tit
     if kind in _PICTURES:
         raise InputError(
             f"A {path.suffix} file holds one explanation",
-            got=f"{len(explanations)} {domain.item}s",
+            got=counted(len(explanations), domain.item),
             cure="write .html, .json or .csv, or explain one of them",
         )
     if kind == ".json":

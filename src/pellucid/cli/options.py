@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from pellucid.errors import InputError, Parameter, written_as
+from pellucid.errors import InputError, Parameter, PellucidError, written_as
 from pellucid.options import Option, Options, options_of
 from pellucid.registry import AnyDomain, domains
 
@@ -27,18 +27,56 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        commands = [self, *_commands(ctx.find_root().command)]
-        with written_as(lambda parameter: as_option(parameter, commands)):
-            return super().invoke(ctx)
+        root = ctx.find_root().command
+        with written_as(lambda parameter: as_option(parameter, self, root)):
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                option = error.parameter and _option_of(self, Parameter(error.parameter))
+                if not option or option in str(error):
+                    raise
+                raise PellucidError(f"{option}: {error}") from error
+
+    # Help shows arguments by their names alone: typer adds braces and the names of Python's types.
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name of the command in its usage."""
+        arguments = [each for each in self.get_params(ctx) if isinstance(each, TyperArgument)]
+        return ["[OPTIONS]", *(f"{each.metavar}" if each.required else f"[{each.metavar}]" for each in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options."""
+        arguments, options = [], []
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None and isinstance(each, TyperArgument):
+                arguments.append((each.metavar, record[1]))
+            elif record is not None:
+                options.append(record)
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
-def as_option(parameter: Parameter, commands: Sequence[Any]) -> str | None:
-    """A parameter as it is typed, as an option of the first command that has it; None if none does."""
+def as_option(parameter: Parameter, command: Any, root: Any) -> str | None:
+    """A parameter as it is typed: an option of this command, or of another, which is named then; None if of none."""
+    own = _option_of(command, parameter)
+    if own is not None:
+        return own
+    options = {path: _option_of(leaf, parameter) for path, leaf in _commands(root)}
+    options = {path: option for path, option in options.items() if option is not None}
+    for path, option in options.items():
+        several = sum(other[0] == path[0] for other in options) > 1
+        return f"`pellucid {' '.join(path[:1] if several else path)} ... {option}`"
+    return None
+
+
+def _option_of(command: Any, parameter: Parameter) -> str | None:
     name = _renamed_parameters().get(parameter.name, parameter.name)
-    for command in commands:
-        for option in command.params:
-            if option.name == name and isinstance(option, TyperOption):
-                return _typed(option, parameter.value)
+    for option in command.params:
+        if isinstance(option, TyperOption) and (option.name == name or f"--{name}" in option.opts):
+            return _typed(option, parameter.value)
     return None
 
 
@@ -58,10 +96,11 @@ def _typed(option: TyperOption, value: Any) -> str:
     return f"{long} {shlex.quote(text)}"
 
 
-def _commands(command: Any) -> list[Any]:
+def _commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """All commands, each with the words that are typed for it."""
     if not isinstance(command, TyperGroup):
-        return [command]
-    return [leaf for inner in command.commands.values() for leaf in _commands(inner)]
+        return [(path, command)]
+    return [pair for name, inner in command.commands.items() for pair in _commands(inner, (*path, name))]
 
 
 # -- from the options of domains to those of commands ------------------------------------------------------------
@@ -118,10 +157,12 @@ def _metavar(option: Option) -> str:
     return _METAVARS.get(option.type, "TEXT")
 
 
-def argument(name: str, kind: type, text: str) -> inspect.Parameter:
-    """A required argument of a command, such as a file."""
+def argument(name: str, kind: type, text: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """An argument of a command, such as a file; required unless it has a default."""
     declaration = typer.Argument(metavar=name.upper(), help=text)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration])
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declaration], default=default
+    )
 
 
 def with_options(

@@ -11,11 +11,14 @@ import typer
 
 from pellucid.domains import Domain
 from pellucid.numbers import number, percent
-from pellucid.summaries import BaselineSummary, Measure, ModelSummary, RunSummary, TradeOff
+from pellucid.summaries import MODEL_FOLDERS, BaselineSummary, Measure, ModelSummary, RunSummary, TradeOff
 from pellucid.text_tables import aligned
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
-Which = Annotated[str | None, typer.Option("--model", metavar="game|deep", help="Which model of a run.")]
+Which = Annotated[
+    str | None,
+    typer.Option("--model", metavar="|".join(MODEL_FOLDERS.values()), help="Which model of a run."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 DIGITS = 4
 """The significant digits of scores."""

@@ -1,4 +1,4 @@
-"""`pellucid predict`: a model's values for all rows of a table, or what comes after a recording."""
+"""`pellucid predict`: what a model says of new data."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def predict(
     model: Folder,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder as the model was trained on.")],
     values: Any,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.", show_default="the terminal")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV file.", show_default="the terminal")
+    ] = None,
     which: Which = None,
 ) -> None:
-    """Predict every row of a table, or what comes after a recording, and write CSV."""
+    """Predict a file or folder as the model was trained on, and write CSV."""
     from pellucid import registry, runs
 
     domain, folder = registry.find_model(model, which)

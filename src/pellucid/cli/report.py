@@ -12,7 +12,9 @@ from pellucid.cli.output import say
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.", show_default="RUN/report.html")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page.", show_default="RUN/report.html")
+    ] = None,
 ) -> None:
     """Write the report of a finished run as one HTML file."""
     if out is not None and out.suffix.lower() != ".html":

@@ -37,8 +37,10 @@ def score(
     values: Any,
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", help="Also a report (.html), a chart (.svg, .png), or every number (.csv, .json); "
-                                         "may be repeated."),
+        typer.Option(
+            "--out", "-o", metavar="FILE",
+            help="Also a report (.html), a chart (.svg, .png), or every number (.csv, .json); may be repeated.",
+        ),
     ] = None,
     which: Which = None,
     quiet: Quiet = False,

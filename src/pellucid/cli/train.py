@@ -17,7 +17,7 @@ from pellucid.cli.output import Quiet, has_viewer, say, summary_text
 from pellucid.errors import InputError, Parameter
 from pellucid.options import updated
 from pellucid.registry import AnyDomain, domains
-from pellucid.summaries import RunSummary
+from pellucid.summaries import MODEL_FOLDERS, RunSummary
 from pellucid.tables import number_of
 
 Weight = Annotated[
@@ -51,7 +51,8 @@ def train(
         float, typer.Option(metavar="NUMBER", help="The confidence of the bounds that explanations carry.")
     ] = 0.9,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder of the run: models, summary.json, report.html.")
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", help="The folder of the run: models, summary.json, report.html."),
     ] = Path("pellucid-run"),
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run; the result is the same.")
@@ -62,9 +63,15 @@ def train(
     # Mistakes in the options are reported before any data are read, which may take long.
     reading, settings = updated(domain.Reading(), values), updated(domain.Settings(), values)
     number = _parse_weight(weight, domain.strength_parameter(settings))
-    from pellucid import runs
+    from pellucid import _checks, runs
     from pellucid.domains import Source
+    from pellucid.trust import check_level
+    from pellucid.weights import check_tolerance
 
+    check_tolerance(tolerance)
+    check_level(level)
+    if number is not None:
+        _checks.at_least(number, 0, "weight", "the game")
     runs.check_folder(out, resume=resume)
     data = values["data"]
     source = Source(domain.read(data, reading), data, reading)
@@ -98,6 +105,8 @@ def _parse_weight(typed: str | None, strength: str | None) -> float | None:
 @contextmanager
 def _stoppable(out: Path) -> Iterator[None]:
     """After Ctrl-C tell how to resume, and remove folders that are still empty."""
+    from pellucid.runs import CHECKPOINTS
+
     existed = out.exists()
     try:
         yield
@@ -111,24 +120,28 @@ def _stoppable(out: Path) -> Iterator[None]:
             f"Stopped before anything was learned; start again with: {shlex.join(['pellucid', *words])}"
         ) from None
     finally:
-        for folder in [out / "checkpoints"] if existed else [out / "checkpoints", out]:
+        for folder in [out / CHECKPOINTS] if existed else [out / CHECKPOINTS, out]:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
 
 def _has_checkpoint(out: Path) -> bool:
     """Whether there is a checkpoint to resume from; the folder of a model without one is removed."""
-    for record in (out / "checkpoints").glob("*/identity.json"):
+    from pellucid.runs import CHECKPOINTS
+
+    for record in (out / CHECKPOINTS).glob("*/identity.json"):
         if {file.suffix for file in record.parent.iterdir()} <= {".json", ".draft"}:
             shutil.rmtree(record.parent)
-    return any((out / "checkpoints").glob("*/*.ckpt"))
+    return any((out / CHECKPOINTS).glob("*/*.ckpt"))
 
 
 def _next_steps(summary: RunSummary, out: Path, example: str) -> str:
     """Where the report and the models are, and what to do next."""
-    models = [str(out / name.lower()) for name in reversed(list(summary.models))]
+    from pellucid.runs import REPORT
+
+    models = [str(out / MODEL_FOLDERS[name]) for name in reversed(list(summary.models))]
     label = "models:" if len(models) > 1 else "model: "
     return (
-        f"\nreport:  {out / 'report.html'}\n{label}  {' and '.join(models)}\n"
+        f"\nreport:  {out / REPORT}\n{label}  {' and '.join(models)}\n"
         f"next:    pellucid explain {shlex.quote(str(out))} {example}"
     )

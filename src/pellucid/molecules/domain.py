@@ -65,7 +65,7 @@ class MoleculeSettings(TrainingOptions):
     game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
         "symmetric", "Which game is played; none trains DEEP alone."
     )
-    margin: float = option(0.1, "The deviation that the uniform game allows everywhere.")
+    margin: float = option(0.1, "The deviation that the uniform game allows everywhere.", minimum=0)
     split: Literal["random", "scaffold"] = option(
         "random", "How the test molecules are chosen; scaffold keeps ring systems together."
     )
@@ -240,7 +240,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
         if not isolated:
             return []
-        cure = "" if model.similar.analogs else f", and {Parameter('analogs', 'yes')} helps"
+        cure = "" if model.similar.analogs else "; train with analogs"
         count = f"{isolated} of {len(test)} test molecules"
         return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
 
@@ -268,6 +268,10 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         from pellucid.molecules.property_model import PropertyModel
 
         return PropertyModel.load(folder)
+
+    def outputs(self, model: PropertyModel) -> Sequence[str]:
+        """The targets."""
+        return model.targets_
 
     def predict(
         self,

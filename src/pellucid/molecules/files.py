@@ -71,9 +71,11 @@ def read(
     else:
         chosen = [targets] if isinstance(targets, str) else list(dict.fromkeys(targets))
         for title in chosen:
-            require_column(title, header, source, "Every target")
+            require_column(title, header, source, "Every target", parameter="targets")
             if title == column:
-                raise InputError("A target must hold measured values", got=f"{title!r}, the column of SMILES")
+                raise InputError(
+                    "A target must hold measured values", got=f"{title!r}, the column of SMILES", parameter="targets"
+                )
             others[title].refuse_text(source)
     values = [others[title].values for title in chosen]
     flaws: dict[int, list[str]] = {}
@@ -123,7 +125,7 @@ class _Cells:
             and len(set(self.measured)) == len(self.measured)
             and _are_integers(self.measured)
         ):
-            return f"whole numbers, all different; name it with {Parameter('targets'):=} if it is measured"
+            return "whole numbers, all different; name it among the targets if it is measured"
         return ""
 
     def refuse_text(self, source: str) -> None:
@@ -137,6 +139,7 @@ class _Cells:
                     f"{self.cells[texts[0]].strip()[:40]!r}"
                 ),
                 cure="choose another column",
+                parameter="targets",
             )
 
 
@@ -194,7 +197,7 @@ def nav17() -> Molecules:
 def smiles_column(header: Sequence[str], name: str | None, source: str) -> str:
     """The column of SMILES: the one with this name, or by default the one whose name says so."""
     if name is not None:
-        require_column(name, header, source, f"{Parameter('smiles'):=}")
+        require_column(name, header, source, f"{Parameter('smiles'):=}", parameter="smiles")
         return name
     index = smiles_index(header)
     if index is not None:

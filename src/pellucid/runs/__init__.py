@@ -9,11 +9,12 @@
 A run works for every domain; see `pellucid.domains`.
 """
 
-from pellucid.runs.folders import REPORT, check_folder, digest, load_reading, same_test_data
+from pellucid.runs.folders import CHECKPOINTS, REPORT, check_folder, digest, load_reading, same_test_data
 from pellucid.runs.results import finite_mean, finite_or_none, scores, select_examples, trust_summary
 from pellucid.runs.training import train
 
 __all__ = [
+    "CHECKPOINTS",
     "REPORT",
     "check_folder",
     "digest",

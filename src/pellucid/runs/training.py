@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple
 
 from pellucid import summaries
-from pellucid.domains import Data, Domain, MessageCallback, Model, Plan, Source
+from pellucid.domains import Data, Domain, MessageCallback, ModelT, Plan, Source
 from pellucid.numbers import counted
 from pellucid.runs.folders import CHECKPOINTS, REPORT, open_folder, save_reading
 from pellucid.runs.results import report_examples, scores, trust_summary
-from pellucid.summaries import DataSummary, ModelSummary, RunSummary, TradeOff, Trial
+from pellucid.summaries import MODEL_FOLDERS, DataSummary, ModelSummary, RunSummary, TradeOff, Trial
 from pellucid.trust import LEVEL, check_level
 from pellucid.verdicts import unexplained, verdict
 from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
@@ -27,7 +27,7 @@ _MAX_REJECTED = 200
 
 
 def train(
-    domain: Domain[Data, Model],
+    domain: Domain[Data, ModelT],
     source: Source[Data],
     settings: Any,
     folder: str | Path,
@@ -87,7 +87,7 @@ def train(
     return summary
 
 
-def _describe(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str]:
+def _describe(domain: Domain[Data, ModelT], plan: Plan[Data, ModelT]) -> list[str]:
     """What will be done, in sentences to print."""
     uses = {"train": "learn from", "validation": "validate on", "test": "test on"}
     sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
@@ -100,10 +100,10 @@ def _describe(domain: Domain[Data, Model], plan: Plan[Data, Model]) -> list[str]
     return [*plan.notes, f"{domain.samples}: {sizes}", training, *split, *plan.choices, *plan.remarks]
 
 
-class _Trained(NamedTuple, Generic[Model]):
+class _Trained(NamedTuple, Generic[ModelT]):
     """A trained model, and how long that took."""
 
-    model: Model
+    model: ModelT
     weight: float | None
     """Weight of the game; None for DEEP."""
     seconds: float | None
@@ -111,20 +111,20 @@ class _Trained(NamedTuple, Generic[Model]):
 
 
 def _train_models(
-    domain: Domain[Data, Model],
-    plan: Plan[Data, Model],
+    domain: Domain[Data, ModelT],
+    plan: Plan[Data, ModelT],
     settings: Any,
     folder: Path,
     weights: Sequence[float],
     tolerance: float,
     progress: bool,
     say: MessageCallback,
-) -> tuple[dict[str, _Trained[Model]], TradeOff | None]:
+) -> tuple[dict[str, _Trained[ModelT]], TradeOff | None]:
     """Train DEEP and a GAME for each weight, choose among these, and save DEEP and the chosen GAME."""
     games = [] if plan.model.game is None else list(dict.fromkeys(weights))
-    trained: dict[float | None, _Trained[Model]] = {}
+    trained: dict[float | None, _Trained[ModelT]] = {}
     for number, weight in enumerate([None, *games], 1):
-        model = replace(plan.model, game=None) if weight is None else replace(plan.model, weight=weight)
+        model = _changed(plan.model, game=None) if weight is None else _changed(plan.model, weight=weight)
         say(f"{number} of {1 + len(games)}: {_model_name(model, domain.strength_parameter(settings))}")
         checkpoints = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
         begun = (checkpoints / "identity.json").exists()
@@ -140,8 +140,14 @@ def _train_models(
     if games:
         models["GAME"] = trained[costs.chosen if costs else games[0]]
     for name, entry in models.items():
-        entry.model.save(folder / name.lower())
+        entry.model.save(folder / MODEL_FOLDERS[name])
     return models, costs
+
+
+def _changed(model: ModelT, **settings: Any) -> ModelT:
+    """The untrained model with other settings."""
+    changed: ModelT = replace(model, **settings)  # type: ignore[type-var]
+    return changed
 
 
 def _model_name(model: Any, strength: str | None) -> str:
@@ -152,9 +158,9 @@ def _model_name(model: Any, strength: str | None) -> str:
 
 
 def _summarize(
-    domain: Domain[Data, Model],
-    plan: Plan[Data, Model],
-    trained: dict[str, _Trained[Model]],
+    domain: Domain[Data, ModelT],
+    plan: Plan[Data, ModelT],
+    trained: dict[str, _Trained[ModelT]],
     costs: TradeOff | None,
     *,
     title: str,

@@ -211,8 +211,8 @@ class Cutter:
                 outcome = f"up to {LONGEST} missing rows are filled ({self.inserted} in all), longer gaps are cut"
             else:
                 outcome = (
-                    f"the recording is cut there; {Parameter('fill', 'linear')} fills up to {LONGEST} missing rows, "
-                    f"{Parameter('gaps', 'ignore')} joins what is on either side"
+                    f"the recording is cut there; a fill would close up to {LONGEST} missing rows, and to ignore gaps "
+                    "would join what is on either side"
                 )
             result.append(f"{counted(len(self.jumps), 'gap')} in time, {longest}: {outcome}")
         if self.uneven:

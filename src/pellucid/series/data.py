@@ -111,8 +111,14 @@ class Recordings:
         """The file, and the unit in it where there are several, of each recording; the same for all of its pieces."""
         return [origin.label for origin in self.origins]
 
-    def decisions(self) -> list[str]:
-        """Ignored columns, and what else was decided when these were read, a sentence each."""
+    def decisions(self, *, cures: bool = True) -> list[str]:
+        """Ignored columns, and what else was decided when these were read, a sentence each.
+
+        Parameters
+        ----------
+        cures : bool
+            Also say how to keep a column.
+        """
         reasons: dict[str, list[str]] = {}
         for name, reason in self.ignored:
             reasons.setdefault(reason, []).append(name)
@@ -121,7 +127,8 @@ class Recordings:
         numeric = [*(name for name, reason in self.ignored if not reason.startswith("holds")), *self.channels]
         for reason, (name, *others) in reasons.items():
             subject = f"{', '.join([name, *others[:-1]])} and {others[-1]} are ignored, as each" if others else ""
-            cure = "" if reason.startswith("holds") else f"; keep with {Parameter('channels', numeric)}"
+            keep = cures and not reason.startswith("holds")
+            cure = f"; keep with {Parameter('channels', numeric)}" if keep else ""
             result.append(f"{subject or f'{name} is ignored, as it'} {reason}{cure}")
         return [*result, *self.notes]
 
@@ -277,6 +284,7 @@ def columns_of(wanted: Sequence[str], names: Sequence[str], source: str) -> list
                 f"Every channel must be a column of {source}",
                 got=f"{name!r}",
                 cure=f"its columns are {', '.join(names)}",
+                parameter="channels",
             )
         require_distinct([other for other in names if other == name], source)
     return [list(names).index(name) for name in wanted]

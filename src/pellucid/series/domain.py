@@ -138,6 +138,10 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
 
         return Forecaster.load(folder)
 
+    def outputs(self, model: Forecaster) -> Sequence[str]:
+        """The channels."""
+        return model.channels_
+
     def predict(
         self,
         model: Forecaster,

@@ -156,7 +156,10 @@ class ForecastExplanation(Explanation):
             return range(len(self.channels))[operator.index(name)]  # type: ignore[arg-type]
         except (TypeError, IndexError):
             raise InputError(
-                f"The channel must be one of {', '.join(self.channels)}", got=f"{name!r}", cure="name one of them"
+                f"The channel must be one of {', '.join(self.channels)}",
+                got=f"{name!r}",
+                cure="name one of them",
+                parameter="channel",
             ) from None
 
     def table(self, channel: str | int | None = None, *, columns: int | None = COLUMNS) -> str:

@@ -97,7 +97,8 @@ def read(
             if len(files) == 1:
                 raise
             raise InputError(
-                f"{error} If {file.name} is no recording, leave it out with {Parameter('pattern'):=}"
+                f"{error} If {file.name} is no recording, leave it out with {Parameter('pattern'):=}",
+                parameter=error.parameter,
             ) from None
         tables += parts
     return gather(tables, wanted, treatment)

@@ -90,7 +90,7 @@ def plan_training(
         deviation="deviation of the forecasts, relative to how much they move",
         notes=(*(f"test: {note}" for note in ([] if test is None else test.notes)), *unused),
         choices=tuple(choices),
-        decisions=(*recordings.decisions(), *unused),
+        decisions=(*recordings.decisions(cures=False), *unused),
         remarks=() if advice is None else (advice,),
         stops_early=True,
     )

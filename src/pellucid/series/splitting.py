@@ -191,5 +191,5 @@ def recommendation(source: Recordings, length: int) -> str | None:
     listed = ", ".join(trending[:3]) + (f" and {len(trending) - 3} more" if len(trending) > 3 else "")
     return (
         f"The recordings trend ({listed}), so that pieces cut out at random are tested by interpolation, which "
-        f"flatters every model: test on the end with {Parameter('split', 'time')}."
+        "flatters every model: split by time, which tests on the end."
     )

@@ -142,7 +142,8 @@ def one_by_one(
         if alone or not isinstance(source, Path):
             raise
         raise InputError(
-            f"{error} If {source.name} is no recording, leave it out with {Parameter('pattern'):=}"
+            f"{error} If {source.name} is no recording, leave it out with {Parameter('pattern'):=}",
+            parameter=error.parameter,
         ) from None
     _check_units(batch, tally)
     if not isinstance(source, Recordings):  # who read these has seen the decisions

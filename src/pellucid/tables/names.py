@@ -35,7 +35,7 @@ def smiles_index(header: Iterable[str]) -> int | None:
     return next((names.index(name) for name in SMILES_NAMES if name in names), None)
 
 
-def require_column(name: str, header: Iterable[str], source: str, what: str) -> None:
+def require_column(name: str, header: Iterable[str], source: str, what: str, *, parameter: str | None = None) -> None:
     """Refuse a name that is no column, with the one that may have been meant.
 
     Parameters
@@ -48,6 +48,8 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
         Name of the file, for the message.
     what : str
         What the column would have been, for the message.
+    parameter : str, optional
+        Name of the parameter that the name was passed as.
 
     Examples
     --------
@@ -62,5 +64,8 @@ def require_column(name: str, header: Iterable[str], source: str, what: str) -> 
     close = difflib.get_close_matches(normalized(name), spellings, 1)
     meant = f"did you mean {spellings[close[0]]!r}? Its" if close else "its"
     raise InputError(
-        f"{what} must be a column of {source}", got=f"{name!r}", cure=f"{meant} columns are {', '.join(columns)}"
+        f"{what} must be a column of {source}",
+        got=f"{name!r}",
+        cure=f"{meant} columns are {', '.join(columns)}",
+        parameter=parameter,
     )

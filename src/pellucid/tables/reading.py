@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.tables.cells import value_of
 from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
 from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of
 
@@ -34,6 +36,21 @@ class Table(NamedTuple):
         require_column(name, self.header, self.source, "What is read")
         index = self.header.index(name)
         return [row[index] for row in self.rows]
+
+    def values(self, name: str) -> list[float]:
+        """The numbers of one column; an error names the first cell that holds none."""
+        cells = self.column(name)
+        values = []
+        for number, cell in zip(self.numbers, cells, strict=True):
+            value = value_of(cell, self.comma)
+            if value is None or math.isnan(value):
+                raise InputError(
+                    "Every cell must be a number",
+                    got=f"{cell.strip()!r} in {self.source}, column {name!r}, row {number}",
+                    cure="correct it, or leave that row out",
+                )
+            values.append(value)
+        return values
 
 
 @final
@@ -196,7 +213,7 @@ def row_names(table: Table, column: str | None = None) -> list[str]:
         Where the names are; by default in a column whose own name says so.
     """
     if column is not None:
-        require_column(column, table.header, table.source, f"{Parameter('names'):=}")
+        require_column(column, table.header, table.source, f"{Parameter('names'):=}", parameter="names")
     else:
         column = next((title for title in table.header if normalized(title) in ROW_NAMES), None)
     return [""] * len(table.rows) if column is None else [cell.strip() for cell in table.column(column)]

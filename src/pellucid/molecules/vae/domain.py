@@ -248,6 +248,10 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
         return JunctionTreeVAE.load(folder)
 
+    def outputs(self, model: JunctionTreeVAE) -> Sequence[str]:
+        """The coordinates of the latent space."""
+        return model.names
+
     def predict(
         self,
         model: JunctionTreeVAE,
