@@ -22,6 +22,7 @@ def named_game(
     deviation: Deviation = squared_error,
     margin: float = 0.0,
     neighborhoods: int = 0,
+    held_out: bool = False,
 ) -> Game | None:
     """The game of this name; None plays none.
 
@@ -39,13 +40,15 @@ def named_game(
         Margin of the uniform game.
     neighborhoods : int
         The number of all neighborhoods, for the uniform game.
+    held_out : bool
+        Whether the predictor pays at each member for the witness that was fitted without it.
     """
     if name is None:
         return None
     if name == "uniform":
-        return UniformGame(family, margin=margin, n_neighborhoods=neighborhoods, deviation=deviation)
+        return UniformGame(family, margin=margin, n_neighborhoods=neighborhoods, deviation=deviation, held_out=held_out)
     kind = SymmetricGame if name == "symmetric" else AsymmetricGame
-    return kind(family, weight=weight, deviation=deviation)
+    return kind(family, weight=weight, deviation=deviation, held_out=held_out)
 
 
 def stepper_of(game: Game | None, *, multiplier_rate: float) -> Callable[[Any], MirrorProx] | None:

@@ -22,6 +22,7 @@ from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.molecules.tasks import Task
 from pellucid.numbers import decimals
 from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, known_bounds
+from pellucid.witnesses import Witnesses
 from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def bit_names(size: int) -> list[str]:
 
 
 def explain(
-    witnesses: TreeWitnesses,
+    witnesses: Witnesses,
     neighborhoods: MoleculeNeighborhoods,
     task: Task,
     morgan: Morgan,
@@ -288,7 +289,7 @@ def explain(
 
     Parameters
     ----------
-    witnesses : TreeWitnesses
+    witnesses : Witnesses
         The trees, fitted on the neighborhoods.
     neighborhoods : MoleculeNeighborhoods
         The neighborhoods of the molecules.
@@ -313,7 +314,7 @@ def explain(
     level, bound = check_level(level), None
     if calibration is not None and len(neighbors) >= FEWEST:
         bound = known_bounds(calibration.bound((f - g).abs().double().mean(0).numpy(), level) * task.scale)
-    if not isinstance(tree, TreeWitness):
+    if not (isinstance(tree, TreeWitness) and isinstance(witnesses, TreeWitnesses)):
         raise InputError("Molecules are explained by trees", got=f"{type(tree).__name__}")
     natural = replace(tree, nodes=tree.nodes | {"value": task.natural(tree.nodes["value"])}, place=neighbors[0].smiles)
     values, tree_values = task.natural(f), task.natural(g)

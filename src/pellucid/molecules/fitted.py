@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -33,6 +33,10 @@ def _measured_from_lists(rows: list[list[float | None]]) -> np.ndarray:
     return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
 
 
+def _witness_from_text(text: str) -> Literal["tree", "contributions"]:
+    return "tree" if text == "tree" else "contributions"
+
+
 MEASURED: Form[np.ndarray] = Entry(_measured_to_lists, _measured_from_lists)
 """A table of measured values, blanks where there are none."""
 REJECTED: Form[tuple[Rejection, ...]] = Entry(
@@ -58,9 +62,14 @@ class FittedProperties(Fitted):
     rejected: tuple[Rejection, ...] = stored(REJECTED)
     pool: tuple[str, ...] = stored(TEXTS)
     calibration: Calibration | None = stored(optional(Calibration))
+    witness: Literal["tree", "contributions"] = stored(Entry(str, _witness_from_text))
+    """What predictions are explained by."""
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of earlier versions have no measured values, and no calibration."""
+        """Models of earlier versions have trees, in the neighborhoods that they were trained with; the earliest have no
+        measured values, and no calibration.
+        """
         blank = [[None] * len(content["targets"])] * len(content["smiles"])
-        return {"y": blank, "calibration": None, **content}
+        settings = {"explain_with_analogs": content["settings"]["similar"]["analogs"], **content["settings"]}
+        return {"y": blank, "calibration": None, "witness": "tree", **content, "settings": settings}

@@ -70,12 +70,13 @@ class MoleculeModel(Model[FittedT], ABC):
         given: Sequence[str],
         groups: RGroups,
         *,
+        rule: SimilarityRule | None = None,
         pool: Sequence[str] = (),
         progress: bool = False,
     ) -> MoleculeNeighborhoods:
         """The neighborhoods of the different molecules: labeled molecules, those of a pool, and analogs."""
         few = len(smiles) < _MIN_PARALLEL
-        return self.similar.neighborhoods(
+        return (rule or self.similar).neighborhoods(
             list(dict.fromkeys(smiles)),
             given,
             groups,

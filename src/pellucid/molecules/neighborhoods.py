@@ -226,7 +226,7 @@ class SimilarityRule:
         self, centers: list[str], groups: RGroups, jobs: int | None, progress: bool
     ) -> list[list[tuple[str, float]]]:
         """For each center its analogs above the threshold, most similar first."""
-        if not groups.by_kind:
+        if not (self.analogs and groups.by_kind):
             return [[] for _ in centers]
         parts = in_chunks(_similar_analogs, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
         return [analogs for part in parts for analogs in part]

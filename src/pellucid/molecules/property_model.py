@@ -1,18 +1,18 @@
-"""Properties of molecules, each prediction with the small tree of substructures that the network follows there."""
+"""Properties of molecules, each prediction with the law of substructures that the network follows there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from pellucid.deviations import absolute_error, squared_error
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.games import Game
 from pellucid.models import FittedAttribute
 from pellucid.molecules._arguments import (
@@ -27,7 +27,7 @@ from pellucid.molecules.explanation import MoleculeExplanation, bit_names, expla
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
 from pellucid.molecules.models import MoleculeModel
-from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.network import GraphNetwork, outputs_of
 from pellucid.molecules.play import MoleculePoints, featurize
 from pellucid.molecules.scores import PropertyScores, score
@@ -35,26 +35,29 @@ from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
-from pellucid.witnesses import TreeFamily
-from pellucid.witnesses.tree import TreeWitnesses
+from pellucid.witnesses import LinearFamily, TreeFamily, Witnesses, WitnessFamily
+
+WitnessName: TypeAlias = Literal["tree", "contributions", "auto"]
+WITNESSES = ("tree", "contributions", "auto")
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PropertyModel(MoleculeModel[FittedProperties]):
-    """A graph network that follows, around every molecule, a small decision tree over substructures.
+    """A graph network that follows, around every molecule, a simple law over substructures.
 
     The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
-    it is witnessed by a tree g_M over Morgan fingerprints, fitted jointly to all targets on the neighborhood B(M):
-    similar molecules among the labeled ones and from a pool, and analogs. Training minimises
+    it is witnessed by a function g_M of Morgan fingerprints, fitted jointly to all targets on the neighborhood B(M):
+    similar molecules among the labeled ones and from a pool, and analogs. It is a small decision tree, or the sum of
+    contributions of substructures (a ridge regression). Training minimises
 
         mean over measured values of L(f, y)  +  weight * mean over neighborhoods of D_M,
         D_M = mean over members M' of sum_k |f(M')_k - sg(g_M(M')_k)|
 
-    with L cross-entropy, or the squared error in standard deviations of each target; `criterion="squared"`
-    replaces |.| by its square, the asymmetric game looks at the center alone, and the uniform one demands
-    D_M <= margin of every neighborhood (mirror-prox with one multiplier each). `game=None` trains the same predictor
-    without a game.
+    with L cross-entropy, or the squared error in standard deviations of each target; `criterion="squared"`, and
+    contributions always, replace |.| by its square; with `held_out_game` the witness of a member was not fitted to it;
+    the asymmetric game looks at the center alone, and the uniform one demands D_M <= margin of every neighborhood
+    (mirror-prox with one multiplier each). `game=None` trains the same predictor without a game.
 
     Parameters
     ----------
@@ -65,6 +68,17 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     weight : float
         Weight of the symmetric or asymmetric game: 0 is no game, a large one makes the predictor follow its witnesses
         at the expense of its accuracy.
+    witness : {"tree", "contributions", "auto"}
+        What predictions are explained by: a small tree of substructures; the sum of contributions of all substructures;
+        or, with "auto", the one of them with the higher held-out variance explained on the validation molecules
+        (contributions where there are none), while contributions take part in the game.
+    held_out_game : bool
+        Whether the predictor pays at each member for the witness that was fitted without it; see `SymmetricGame`.
+    ridge : float
+        Ridge of contributions in the game. Explanations choose their own by leave-one-out.
+    explain_with_analogs : bool
+        Whether neighborhoods of explanations are filled with analogs, about which the network is asked, whatever played
+        in training: many members determine a witness that holds at the next molecule.
     margin : float
         Margin of the uniform game, in probabilities or standard deviations summed over the targets.
     multiplier_rate : float
@@ -113,7 +127,9 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     history_ : list of dict of str to float
         One record of losses per epoch.
     calibration_ : Calibration, optional
-        How far trees can be trusted, learned from held-out molecules; see `calibrate`.
+        How far witnesses can be trusted, learned from held-out molecules; see `calibrate`.
+    witness_ : str
+        "tree" or "contributions": what predictions are explained by.
 
     Examples
     --------
@@ -129,6 +145,10 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     margin: float = 0.1
     multiplier_rate: float = 1.0
     criterion: Literal["absolute", "squared"] = "absolute"
+    witness: WitnessName = "tree"
+    held_out_game: bool = False
+    ridge: float = 3.0
+    explain_with_analogs: bool = True
     play: Literal["fresh", "banked"] = "fresh"
     refit: int = 5
     width: int = 300
@@ -148,12 +168,17 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     task_ = FittedAttribute[Task]()
     network_ = FittedAttribute[nn.Module]()
     calibration_ = FittedAttribute[Calibration | None]()
+    witness_ = FittedAttribute[Literal["tree", "contributions"]]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_one_of(TASKS, "task")
         self._require_one_of((*GAMES, None), "game")
         self._require_one_of(("absolute", "squared"), "criterion")
+        self._require_one_of(WITNESSES, "witness")
+        self._require_type(bool, "held_out_game")
+        self._require_type(bool, "explain_with_analogs")
+        self._require_number(1e-9, "ridge")
         self._require_one_of(("fresh", "banked"), "play")
         if self.play == "banked" and self.game not in (None, "symmetric"):
             raise InputError(
@@ -239,18 +264,37 @@ class PropertyModel(MoleculeModel[FittedProperties]):
 
     def new_game(self, neighborhoods: int) -> Game | None:
         """The game that is played in this number of neighborhoods."""
+        trees = self.witness == "tree"
         return named_game(
             self.game,
-            self.family(),
+            TreeFamily(depth=self._depth_rule(None), criterion=self.criterion)
+            if trees
+            else LinearFamily(ridge=self.ridge),
             weight=self.weight,
-            deviation=absolute_error if self.criterion == "absolute" else squared_error,
+            deviation=absolute_error if trees and self.criterion == "absolute" else squared_error,
             margin=self.margin,
             neighborhoods=neighborhoods,
+            held_out=self.held_out_game,
         )
 
-    def family(self, delta: int | None = None) -> TreeFamily:
-        """The trees that are witnesses, or those of another size."""
-        return TreeFamily(depth=self._depth_rule(delta), criterion=self.criterion)
+    def family(self, delta: int | None = None) -> WitnessFamily:
+        """The witnesses of explanations; trees may have another size."""
+        return self.family_named(self.witness if self._fitted is None else self.witness_, delta)
+
+    def family_named(self, witness: WitnessName, delta: int | None = None) -> WitnessFamily:
+        """The witnesses of this name: trees, otherwise contributions."""
+        if witness == "tree":
+            return TreeFamily(depth=self._depth_rule(delta), criterion=self.criterion)
+        if delta is not None:
+            raise InputError(
+                f"{Parameter('delta')} is the size of trees", got="contributions as witnesses", cure="leave it out"
+            )
+        return LinearFamily(ridge="auto")
+
+    @property
+    def explaining(self) -> SimilarityRule:
+        """Which molecules are neighbors in explanations."""
+        return replace(self.similar, analogs=True) if self.explain_with_analogs else self.similar
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -265,12 +309,14 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     ) -> MoleculeNeighborhoods:
         """The neighborhoods of molecules: labeled molecules, those of the pool, and analogs."""
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return self._find_neighborhoods(texts, self.smiles_, self.groups_, pool=self.pool_, progress=progress)
+        return self._find_neighborhoods(
+            texts, self.smiles_, self.groups_, rule=self.explaining, pool=self.pool_, progress=progress
+        )
 
     def witnesses(
         self, neighborhoods: MoleculeNeighborhoods, *, delta: int | None = None, progress: bool = False
-    ) -> TreeWitnesses:
-        """The trees that follow the predictor in these neighborhoods, in probabilities or standard deviations.
+    ) -> Witnesses:
+        """The witnesses of the predictor in these neighborhoods, in probabilities or standard deviations.
 
         Parameters
         ----------
@@ -326,15 +372,28 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         ]
 
     def calibrated(self, data: Iterable[str] | Molecules, *, progress: bool = False) -> FittedProperties:
-        """The record, with a calibration on these molecules."""
-        return replace(self.fitted_, calibration=Calibration.of(self.held_out(data, progress=progress)))
+        """The record, with a calibration on these molecules; they also choose the witness, if it is "auto"."""
+        neighborhoods = self.neighborhoods(calibration_sample(data, 0), progress=progress)
+        names: tuple[WitnessName, ...] = ("contributions", "tree") if self.witness == "auto" else (self.witness_,)
+        parts = {name: self._held_out(neighborhoods, self.family_named(name), progress=progress) for name in names}
+        # Where nothing varies there is nothing to choose by: the first.
+        best = max(parts, key=lambda name: float(np.nan_to_num(parts[name].explained(), nan=-np.inf).mean()))
+        return replace(
+            self.fitted_,
+            calibration=Calibration.of(parts[best]),
+            witness="tree" if best == "tree" else "contributions",
+        )
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
-        """Trees at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""
+        """Witnesses at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""
         neighborhoods = self.neighborhoods(calibration_sample(smiles, seed), progress=progress)
+        return self._held_out(neighborhoods, self.family(), seed=seed, progress=progress)
+
+    def _held_out(
+        self, neighborhoods: MoleculeNeighborhoods, family: WitnessFamily, *, seed: int = 0, progress: bool = False
+    ) -> HeldOut:
         points = featurize(neighborhoods.points, self.morgan, progress)
-        x, f = points.fingerprints.dense(), self._values(points)
-        return held_out(f, x, neighborhoods.hoods, self.family(), seed=seed)
+        return held_out(self._values(points), points.fingerprints.dense(), neighborhoods.hoods, family, seed=seed)
 
     def evaluate(
         self, smiles: Iterable[str] | Molecules, y: Any = None, *, delta: int | None = None, progress: bool = False
