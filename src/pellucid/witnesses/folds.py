@@ -41,7 +41,7 @@ class Fold(NamedTuple):
 def divide(hoods: BaseNeighborhoods, folds: int) -> Iterator[Fold]:
     """Leave out one fold after the other; members without others are never left out."""
     fold = fold_of_entries(hoods, folds)
-    for k in range(min(folds, int(hoods.sizes.max())) if len(hoods) else 0):
+    for k in range(min(folds, int(hoods.sizes.max()))):
         playing = (hoods.sizes > max(k, 1)).nonzero().flatten()
         if not len(playing):
             break
