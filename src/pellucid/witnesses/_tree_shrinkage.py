@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
@@ -11,19 +11,12 @@ from numpy.typing import NDArray
 
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses._tree_kernel import Trees, walk
-from pellucid.witnesses.folds import Fold, divide
+from pellucid.witnesses.folds import FOLDS, divide
 
 # What "auto" chooses from, ascending.
 SHRINKAGES = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
 # Errors closer than this share of the largest are a tie: they differ by rounding.
 TIE = 1e-9
-
-
-class ShrinkageChoice(NamedTuple):
-    """The shrinkage that each neighborhood chose, and what its trees then say of members left out."""
-
-    shrinkage: NDArray[np.float64]  # n
-    held_out: NDArray[np.float64]  # M x K
 
 
 def shrink(trees: Trees, shrinkage: NDArray[np.float64]) -> Trees:
@@ -46,10 +39,8 @@ def choose_shrinkage(
     f: NDArray[np.float64],
     hoods: BaseNeighborhoods,
     criterion: Literal["squared", "absolute"],
-    *,
-    folds: int,
-) -> ShrinkageChoice:
-    """For each neighborhood the one of `SHRINKAGES` with the least error at members left out, a fold at a time.
+) -> NDArray[np.float64]:
+    """(n,) for each neighborhood the one of `SHRINKAGES` with the least error at members left out, a fold at a time.
 
     The trees without a fold are grown once; only their values depend on the shrinkage. Of equally good ones the
     largest is chosen. Where members left out say nothing, since there are no others (m = 1) or the trees without them
@@ -67,27 +58,19 @@ def choose_shrinkage(
         The n neighborhoods with M members in all.
     criterion : {"squared", "absolute"}
         Which errors are summed over members and outputs: squares or absolute values.
-    folds : int
-        The number of folds, at least 2.
     """
     members, rows = hoods.members.cpu().numpy(), hoods.rows.cpu().numpy()
-    parts: list[tuple[Fold, Trees, NDArray[np.int64]]] = []
     errors = np.zeros((len(SHRINKAGES), len(hoods)))
-    for fold in divide(hoods, folds):
+    for fold in divide(hoods, FOLDS):
         entries, trees = fold.entries.cpu().numpy(), grow(fold.rest)
         leaves = walk(trees, fold.which.cpu().numpy(), np.ascontiguousarray(x[members[entries]]))
-        parts.append((fold, trees, leaves))
         for number, shrinkage in enumerate(SHRINKAGES):
             values = shrink(trees, np.full(len(fold.rest), shrinkage)).value[leaves]
             gaps = np.abs(f[members[entries]] - values)
             error = (gaps**2 if criterion == "squared" else gaps).sum(1)
             errors[number] += np.bincount(rows[entries], weights=error, minlength=len(hoods))
     least = errors <= errors.min(0) + TIE * errors.max(0)
-    chosen = np.array(SHRINKAGES)[len(SHRINKAGES) - 1 - least[::-1].argmax(0)]
-    held_out = f[members]  # stays where a neighborhood has no other member
-    for fold, trees, leaves in parts:
-        held_out[fold.entries.cpu().numpy()] = shrink(trees, chosen[fold.playing.cpu().numpy()]).value[leaves]
-    return ShrinkageChoice(chosen, held_out)
+    return np.array(SHRINKAGES)[len(SHRINKAGES) - 1 - least[::-1].argmax(0)]
 
 
 @njit(cache=True, nogil=True)

@@ -26,12 +26,10 @@ def fold_of_entries(hoods: BaseNeighborhoods, folds: int) -> Tensor:
 
 
 class Fold(NamedTuple):
-    """One fold left out: the neighborhoods that have members in it, without these."""
+    """One fold left out of the neighborhoods that have members in it, and others besides."""
 
-    playing: Tensor
-    """(p,) which of the neighborhoods have members in the fold and others besides."""
     rest: Neighborhoods
-    """Those p neighborhoods with the other members only."""
+    """Those neighborhoods with their other members only."""
     entries: Tensor
     """(L,) the entries left out, places in `members` of all neighborhoods."""
     which: Tensor
@@ -53,7 +51,7 @@ def divide(hoods: BaseNeighborhoods, folds: int) -> Iterator[Fold]:
         offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         rest = Neighborhoods.checked(hoods.members[fitted], offsets, hoods.centers[playing], hoods.n_points)
         entries = held_out.nonzero().flatten()
-        yield Fold(playing, rest, entries, number[hoods.rows[entries]])
+        yield Fold(rest, entries, number[hoods.rows[entries]])
 
 
 def values_by_folds(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
@@ -17,12 +18,10 @@ from pellucid._point_checks import check_points
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses, WitnessFamily
-from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.tree_witness import NODE_FIELDS, TreeWitness
 
 if TYPE_CHECKING:
     from pellucid.witnesses._tree_kernel import Trees
-    from pellucid.witnesses._tree_shrinkage import ShrinkageChoice
 
 DepthRule: TypeAlias = Callable[[int], int]
 
@@ -77,7 +76,8 @@ class TreeFamily(WitnessFamily):
         A number >= 0, about the members that a node needs for its split to count half; 0 leaves all values as they
         are. "auto" gives each neighborhood the one of 0, 1, 3, 10, 30 and 100 with the least error (squared or
         absolute, as the criterion) at members left out, in five fixed folds; of equally good ones the largest.
-        `TreeWitnesses.shrinkage` tells which.
+        `TreeWitnesses.shrinkage` tells which. The choice is part of the fit: held-out values are those of trees that
+        were grown, and whose shrinkage was chosen, without the member, at six times the cost of a fixed one.
     """
 
     depth: int | DepthRule = effective_depth()
@@ -120,46 +120,18 @@ class TreeFamily(WitnessFamily):
             )
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> TreeWitnesses:
-        from pellucid.witnesses._tree_shrinkage import shrink
+        from pellucid.witnesses._tree_shrinkage import choose_shrinkage, shrink
 
         x, f = check_points(x, f, hoods)
+        features, outputs = _features(x), np.ascontiguousarray(f.detach().double().cpu().numpy())
+        grow = partial(self._grow, features, outputs)
         if self.shrinkage == "auto":
-            shrinkage = self._choice(x, f, hoods, FOLDS).shrinkage
+            shrinkage = choose_shrinkage(grow, features, outputs, hoods, self.criterion)
         else:
             shrinkage = np.full(len(hoods), float(self.shrinkage))
-        trees = shrink(self._grow(_features(x), _outputs(f), hoods), shrinkage)
+        trees = shrink(grow(hoods), shrinkage)
         amounts = torch.from_numpy(shrinkage).to(f.device)
         return TreeWitnesses(x=x, f=f.detach(), hoods=hoods, trees=trees, shrinkage=amounts, family=self)
-
-    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
-        """(M, K) at each member the value of a tree grown without its fold; see `WitnessFamily.held_out_values`.
-
-        With shrinkage "auto" these are the trees that the choice compares, at the shrinkage that it makes: no tree
-        has seen the member, but the choice of one number among six for the neighborhood has seen all of them.
-
-        Parameters
-        ----------
-        x : Tensor
-            (N, P) features that the witnesses read.
-        f : Tensor
-            (N, K) predictions to be witnessed, a constant.
-        hoods : BaseNeighborhoods
-            The n neighborhoods over the N points, with M members in all.
-        folds : int
-            The number of folds, at least 2.
-        """
-        if self.shrinkage != "auto":
-            return super().held_out_values(x, f, hoods, folds=folds)
-        x, f = check_points(x, f, hoods)
-        return torch.from_numpy(self._choice(x, f, hoods, folds).held_out).to(f)
-
-    def _choice(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, folds: int) -> ShrinkageChoice:
-        from pellucid.witnesses._tree_shrinkage import choose_shrinkage
-
-        features, outputs, folds = _features(x), _outputs(f), _checks.whole(folds, 2, "folds")
-        return choose_shrinkage(
-            lambda rest: self._grow(features, outputs, rest), features, outputs, hoods, self.criterion, folds=folds
-        )
 
     def _grow(self, x: np.ndarray, f: np.ndarray, hoods: BaseNeighborhoods) -> Trees:
         """The trees before any shrinkage."""
@@ -230,10 +202,6 @@ class TreeWitnesses(Witnesses):
     def witness(self, i: int, **common: Any) -> TreeWitness:
         part = slice(*self.trees.node_offsets[i : i + 2].tolist())
         return TreeWitness(nodes={name: getattr(self.trees, name)[part] for name in NODE_FIELDS}, **common)
-
-
-def _outputs(f: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(f.detach().double().cpu().numpy())
 
 
 def _features(x: Tensor) -> np.ndarray:
