@@ -70,7 +70,8 @@ def choose_shrinkage(
             error = (gaps**2 if criterion == "squared" else gaps).sum(1)
             errors[number] += np.bincount(rows[entries], weights=error, minlength=len(hoods))
     least = errors <= errors.min(0) + TIE * errors.max(0)
-    return np.array(SHRINKAGES)[len(SHRINKAGES) - 1 - least[::-1].argmax(0)]
+    chosen: NDArray[np.float64] = np.array(SHRINKAGES)[len(SHRINKAGES) - 1 - least[::-1].argmax(0)]
+    return chosen
 
 
 @njit(cache=True, nogil=True)

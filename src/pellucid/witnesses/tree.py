@@ -95,11 +95,12 @@ class TreeFamily(WitnessFamily):
         if not callable(self.depth):
             self._require_depth(self.depth)
         _checks.whole(self.min_leaf, 1, "min_leaf")
-        number = isinstance(self.shrinkage, Real) and not isinstance(self.shrinkage, bool)
-        if self.shrinkage != "auto" and not (number and 0 <= self.shrinkage < math.inf):
+        shrinkage: Any = self.shrinkage
+        number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
+        if shrinkage != "auto" and not (number and 0 <= shrinkage < math.inf):
             raise InputError(
                 f'{Parameter("shrinkage", of="TreeFamily")} must be a finite number >= 0, or "auto"',
-                got=f"{self.shrinkage!r}",
+                got=f"{shrinkage!r}",
                 parameter="shrinkage",
             )
 
