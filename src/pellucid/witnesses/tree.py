@@ -72,7 +72,7 @@ class TreeFamily(WitnessFamily):
         g(x_j)_k|, the total variation, leaves predict the median.
     min_leaf : int
         The least number of members on each side of a split, at least 1; a smaller neighborhood is one leaf.
-    shrinkage : float or "auto"
+    shrinkage : float or {"auto"}
         A number >= 0, about the members that a node needs for its split to count half; 0 leaves all values as they
         are. "auto" gives each neighborhood the one of 0, 1, 3, 10, 30 and 100 with the least error (squared or
         absolute, as the criterion) at members left out, in five fixed folds; of equally good ones the largest.
