@@ -29,6 +29,8 @@ FAMILIES = [
     pl.TreeFamily(),
     pl.TreeFamily(depth=2),
     pl.TreeFamily(depth=3, criterion="absolute"),
+    pl.TreeFamily(min_leaf=2, shrinkage=3.0),
+    pl.TreeFamily(shrinkage="auto"),
     pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
     NeighborFamily(),
 ]

@@ -24,6 +24,9 @@ def test_effective_sizes():
     assert pl.TreeFamily(depth=3).effective_size(2048) == 9
     assert pl.TreeFamily().effective_size(5) == 3
     assert pl.TreeFamily(depth=20).effective_size(5) == 2**20 + 1
+    assert pl.TreeFamily(depth=3, shrinkage=10).effective_size(5) == 9
+    assert pl.TreeFamily(min_leaf=2).effective_size(5) == 2
+    assert pl.TreeFamily(depth=lambda m: m, min_leaf=7).effective_size(5) == 2
     assert ScaledLinearFamily(step=np.ones(8)).effective_size(8) == 10
     assert pl.BestOf(pl.ConstantFamily(), pl.LinearFamily(), pl.TreeFamily(depth=2)).effective_size(2) == 5
     assert pl.BestOf(pl.ConstantFamily(), pl.LinearFamily(), pl.TreeFamily(depth=2)).effective_size(7) == 9
@@ -77,3 +80,14 @@ def test_effective_size_is_tight_for_trees(depth, criterion, generator):
         # One more point, and distinct values cannot all be leaves: whatever the features, it deviates.
         x = torch.randn(size, 4, generator=generator, dtype=torch.float64)
         assert family.best_response(x, f, everyone).deviations()[0] > 1e-10
+
+
+@pytest.mark.parametrize("min_leaf", [2, 3, 5])
+@pytest.mark.parametrize("criterion", ["squared", "absolute"])
+def test_leaves_of_two_members_follow_nothing_but_a_single_point(min_leaf, criterion, generator):
+    family = pl.TreeFamily(depth=9, criterion=criterion, min_leaf=min_leaf)
+    for m in (1, *range(family.effective_size(4), 30)):
+        x = torch.randn(m, 4, generator=generator, dtype=torch.float64)
+        f = torch.randn(m, 1, generator=generator, dtype=torch.float64)
+        deviation = family.best_response(x, f, pl.from_lists([range(m)], n_points=m)).deviations()[0]
+        assert (deviation == 0) if m == 1 else (deviation > 1e-10)

@@ -5,7 +5,7 @@ import torch
 
 import pellucid as pl
 from pellucid.witnesses.text import law_text, presence, tree_text
-from pellucid.witnesses.tree import TreeNode
+from pellucid.witnesses.tree_witness import TreeNode
 
 
 @pytest.mark.parametrize(

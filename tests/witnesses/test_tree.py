@@ -20,13 +20,15 @@ def problem(generator, binary=False):
 
 @pytest.mark.parametrize("depth", [1, 3, pl.effective_depth(), pl.effective_depth(-2), lambda m: 1 + m % 2])
 @pytest.mark.parametrize("binary", [False, True])
-def test_trees_equal_scikit_learn(depth, binary, generator):
+@pytest.mark.parametrize("min_leaf", [1, 3])
+def test_trees_equal_scikit_learn(depth, binary, min_leaf, generator):
     x, f, hoods = problem(generator, binary)
-    fitted = pl.TreeFamily(depth=depth).best_response(x, f, hoods)
+    fitted = pl.TreeFamily(depth=depth, min_leaf=min_leaf).best_response(x, f, hoods)
     for i in range(len(hoods)):
         own = hoods.members_of(i)
         deepest = depth(len(own)) if callable(depth) else depth
-        model = DecisionTreeRegressor(max_depth=deepest, random_state=0).fit(x[own].numpy(), f[own].numpy())
+        model = DecisionTreeRegressor(max_depth=deepest, min_samples_leaf=min_leaf, random_state=0)
+        model.fit(x[own].numpy(), f[own].numpy())
         values = model.predict(x[own].numpy())
         expected = np.square(values - f[own].numpy()).sum(1).mean()
         assert float(fitted.deviations()[i]) == pytest.approx(expected, abs=1e-12)
@@ -127,3 +129,21 @@ def test_a_rule_that_gives_no_depth_and_an_unknown_criterion_are_refused(generat
         pl.TreeFamily(depth=lambda m: 0).best_response(x, f, hoods)
     with pytest.raises(pl.PellucidError, match='"squared" or "absolute". Got \'gini\''):
         pl.TreeFamily(criterion="gini")
+
+
+def test_a_least_leaf_beyond_all_bounds_leaves_a_constant(generator):
+    x, f, hoods = problem(generator)
+    fitted = pl.TreeFamily(min_leaf=10**30).best_response(x, f, hoods)
+    torch.testing.assert_close(fitted.at_members(), pl.ConstantFamily().best_response(x, f, hoods).at_members())
+
+
+@pytest.mark.parametrize("min_leaf", [0, -1, 1.5, None, True])
+def test_a_least_leaf_below_one_is_refused(min_leaf):
+    with pytest.raises(pl.InputError, match="`min_leaf` must be a whole number >= 1"):
+        pl.TreeFamily(min_leaf=min_leaf)
+
+
+@pytest.mark.parametrize("shrinkage", [-1, float("inf"), float("nan"), "none", None, True])
+def test_a_shrinkage_that_is_none_is_refused(shrinkage):
+    with pytest.raises(pl.InputError, match='`shrinkage` of TreeFamily must be a finite number >= 0, or "auto"'):
+        pl.TreeFamily(shrinkage=shrinkage)

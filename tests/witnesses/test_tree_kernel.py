@@ -28,7 +28,7 @@ def impurity(y, criterion):
     return (apart**2 if criterion == "squared" else np.abs(apart)).sum()
 
 
-def plain_tree(x, y, depth, criterion):
+def plain_tree(x, y, depth, criterion, min_leaf=1):
     """Every split of every node, tried one by one. Nodes in preorder, the leaf of each row, and whether any
     choice was a close call (several best splits), in which case other trees are just as greedy."""
     nodes, leaf, close = [], np.zeros(len(x), int), False
@@ -47,6 +47,8 @@ def plain_tree(x, y, depth, criterion):
             column = x[rows, feature].astype(float)
             for low, high in pairwise(np.unique(column)):
                 goes_left = column <= low
+                if min(goes_left.sum(), (~goes_left).sum()) < min_leaf:
+                    continue
                 cost = impurity(here[goes_left], criterion) + impurity(here[~goes_left], criterion)
                 costs.append(cost)
                 if cost < best - 1e-12 * whole:
@@ -65,8 +67,9 @@ def plain_tree(x, y, depth, criterion):
     return {key: np.array([node[key] for node in nodes]) for key in nodes[0]}, leaf, close
 
 
-def sklearn_tree(x, y, depth, criterion):
-    fitted = DecisionTreeRegressor(max_depth=depth, criterion=criterion + "_error").fit(x, y).tree_
+def sklearn_tree(x, y, depth, criterion, min_leaf=1):
+    model = DecisionTreeRegressor(max_depth=depth, criterion=criterion + "_error", min_samples_leaf=min_leaf)
+    fitted = model.fit(x, y).tree_
     inner = fitted.children_left >= 0
     return {
         "feature": np.where(inner, fitted.feature, -1),
@@ -89,10 +92,10 @@ def assert_same_tree(tree, leaf, expected, expected_leaf):
 # ------------------------------------------------------------------------------------------------- helpers
 
 
-def grow_one(x, y, depth, criterion):
+def grow_one(x, y, depth, criterion, min_leaf=1):
     """One neighborhood that holds all points."""
     m = len(x)
-    return grow(x, y, np.arange(m), np.array([0, m]), np.array([depth]), criterion)
+    return grow(x, y, np.arange(m), np.array([0, m]), np.array([depth]), criterion, min_leaf)
 
 
 def part(trees, i):
@@ -135,16 +138,38 @@ def test_trees_are_those_of_the_oracles(kind, criterion):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", KINDS)
+def test_trees_with_a_least_leaf_are_those_of_the_oracles(kind, criterion):
+    rng = np.random.default_rng([KINDS.index(kind), CRITERIA.index(criterion), 1])
+    compared, changed = 0, 0
+    for _ in range(40):
+        m, p, k, depth = rng.integers(2, 50), rng.integers(1, 9), rng.integers(1, 4), rng.integers(1, 6)
+        min_leaf = int(rng.integers(2, 8))
+        x, y = features(rng, kind, m, p), rng.normal(size=(m, k))
+        tree = grow_one(x, y, depth, criterion, min_leaf)
+        plain, leaf, close = plain_tree(x, y, depth, criterion, min_leaf)
+        assert_same_tree(tree, tree.leaf, plain, leaf)
+        assert tree.size.min() >= min(min_leaf, m)
+        changed += grow_one(x, y, depth, criterion).size.min() < min_leaf
+        if not close:
+            assert_same_tree(tree, tree.leaf, *sklearn_tree(x, y, depth, criterion, min_leaf))
+            compared += 1
+    assert compared >= 8
+    assert changed >= 20
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("min_leaf", [1, 9])
 @pytest.mark.parametrize(("kind", "m", "p"), [("bits", 70, 40), ("bits", 300, 12), ("mixed", 270, 6)])
-def test_large_nodes(kind, m, p, criterion):
+def test_large_nodes(kind, m, p, min_leaf, criterion):
     """More members than bits in a word (64) and than a byte can count (255)."""
     rng = np.random.default_rng(m)
     x, y = features(rng, kind, m, p), rng.normal(size=(m, 2))
-    tree = grow_one(x, y, 4, criterion)
-    plain, leaf, close = plain_tree(x, y, 4, criterion)
+    tree = grow_one(x, y, 4, criterion, min_leaf)
+    plain, leaf, close = plain_tree(x, y, 4, criterion, min_leaf)
     assert_same_tree(tree, tree.leaf, plain, leaf)
     if not close:
-        assert_same_tree(tree, tree.leaf, *sklearn_tree(x, y, 4, criterion))
+        assert_same_tree(tree, tree.leaf, *sklearn_tree(x, y, 4, criterion, min_leaf))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -160,16 +185,16 @@ def test_more_columns_than_a_tile(criterion):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA), st.sampled_from(KINDS))
-def test_ties_go_to_the_lowest_feature_and_threshold(seed, criterion, kind):
+@given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA), st.sampled_from(KINDS), st.integers(1, 4))
+def test_ties_go_to_the_lowest_feature_and_threshold(seed, criterion, kind, min_leaf):
     """Duplicate and complementary columns, outputs with few values: ties everywhere."""
     rng = np.random.default_rng(seed)
     m, k = rng.integers(1, 14), rng.integers(1, 4)
     x = features(rng, kind, m, 4)
     x = np.ascontiguousarray(np.concatenate([x, x.max() - x[:, ::-1], x], axis=1)[:, rng.permutation(12)])
     y = rng.integers(-2, 3, (m, k)) * 0.1
-    tree = grow_one(x, y, 4, criterion)
-    plain, leaf, _ = plain_tree(x, y, 4, criterion)
+    tree = grow_one(x, y, 4, criterion, min_leaf)
+    plain, leaf, _ = plain_tree(x, y, 4, criterion, min_leaf)
     assert_same_tree(tree, tree.leaf, plain, leaf)
 
 
@@ -200,6 +225,8 @@ def test_nothing_to_split(criterion):
         grow_one(x, np.full((6, 2), 0.1), 3, criterion),  # a pure node
         grow_one(np.ones((6, 3), np.float32), y, 3, criterion),  # constant features
         grow_one(np.ones((6, 0), np.uint8), y, 3, criterion),  # no features
+        grow_one(x, y, 3, criterion, 4),  # no side can have four members
+        grow_one(x, y, 3, criterion, 100),
     ):
         np.testing.assert_array_equal(leaf.feature, [-1])
         np.testing.assert_array_equal(leaf.leaf, np.zeros(leaf.size[0]))

@@ -14,7 +14,7 @@ from pellucid.choosing import Candidate, Choice
 from pellucid.errors import Parameter
 from pellucid.numbers import percent
 from pellucid.trust import FEWEST
-from pellucid.witnesses.tree import TreeWitness
+from pellucid.witnesses.tree_witness import TreeWitness
 from pellucid.witnesses.witness import Witness
 
 if TYPE_CHECKING:

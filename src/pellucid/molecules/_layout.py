@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from pellucid.numbers import decimals, fixed
-from pellucid.witnesses.tree import TreeNode, TreeWitness
+from pellucid.witnesses.tree_witness import TreeNode, TreeWitness
 
 # Everything is laid out in inches, y pointing down.
 MARGIN = 0.2

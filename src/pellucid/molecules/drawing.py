@@ -31,7 +31,7 @@ from pellucid.molecules._layout import (
     wrap,
 )
 from pellucid.molecules.substructures import Substructure
-from pellucid.witnesses.tree import TreeNode, TreeWitness
+from pellucid.witnesses.tree_witness import TreeNode, TreeWitness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,7 +23,8 @@ from pellucid.molecules.tasks import Task
 from pellucid.numbers import decimals
 from pellucid.trust import FEWEST, LEVEL, Calibration, check_level, known_bounds
 from pellucid.witnesses import Witnesses
-from pellucid.witnesses.tree import TreeWitness, TreeWitnesses
+from pellucid.witnesses.tree import TreeWitnesses
+from pellucid.witnesses.tree_witness import TreeWitness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pellucid._bits import ones
+
 # Runs of this length are sorted by counting before they are merged.
 RUN = 64
 
@@ -167,6 +169,25 @@ def distinct(words, candidates, inside, first, kept, masked, signatures, table):
         kept[count] = c
         count += np.uint32((not same) & (some != 0))
     return np.int64(count)
+
+
+@njit(cache=True, nogil=True)
+def balanced(kept, masked, number, length, m, least):
+    """Of the first `number` columns that `distinct` kept in a node of m members, keep those with `least` on each side.
+
+    Their order stays; returns their number. A side only gets smaller further down, so what is dropped here need not be
+    looked at again below. length is the number of words of a column.
+    """
+    count = 0
+    for c in range(number):
+        upper = 0
+        for w in range(length):
+            word = masked[w, c]
+            masked[w, count] = word
+            upper += np.int64(ones(word))
+        kept[count] = kept[c]
+        count += (upper >= least) & (m - upper >= least)
+    return count
 
 
 @njit(cache=True, nogil=True)

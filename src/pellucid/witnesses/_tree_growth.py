@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pellucid.witnesses._tree_columns import SLOTS, argsort, distinct, midpoint, steps, unpack
+from pellucid.witnesses._tree_columns import SLOTS, argsort, balanced, distinct, midpoint, steps, unpack
 from pellucid.witnesses._tree_nodes import center_outputs, means, medians, partition, rank, sort_outputs
 from pellucid.witnesses._tree_splits import (
     absolute_many_valued,
@@ -63,11 +63,12 @@ def _score_steps(values, orders, start, stop, output_orders, ordered, tile, narr
 
 
 @njit(cache=True, nogil=True)
-def grow_tree(y, features, many, cuts, words, values, orders, which, depth, absolute, tree, reached):
+def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_leaf, absolute, tree, reached):
     """Grow one tree on the m members whose outputs are y (m x K); the number of its nodes.
 
-    The columns are those that `gather` and `sort_many_valued` return (orders is permuted). Nodes are written
-    into the arrays of `tree` and the leaf of each member into reached (m).
+    The columns are those that `gather` and `sort_many_valued` return (orders is permuted). No split leaves fewer
+    than min_leaf members on a side. Nodes are written into the arrays of `tree` and the leaf of each member into
+    reached (m).
     """
     feature, threshold, left, right, value, size = tree
     m, outputs = y.shape
@@ -115,7 +116,7 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, abso
         else:
             pure = means(y, mine, sums, spreads, value[node])
         best, column, cut, sorted_column, position, number = np.inf, -1, 0.0, -1, 0, 0
-        if levels > 0 and not pure:
+        if levels > 0 and not pure and here >= 2 * min_leaf:
             # Two-valued columns: which are left, and how good are they?
             needed = 2 * kept_stop - kept_start
             if needed > len(kept):
@@ -127,6 +128,8 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, abso
                 inside[i // 64] |= np.uint64(1) << np.uint64(i % 64)
             mine_kept = kept[kept_stop:]
             number = distinct(words, kept[kept_start:kept_stop], inside, mine[0], mine_kept, masked, signatures, table)
+            if min_leaf > 1:
+                number = balanced(mine_kept, masked, number, len(inside), here, min_leaf)
             if absolute:
                 impurity = sort_outputs(transposed, mine_by_output, ordered, spreads)
                 _score_two_valued(masked, number, mine, mine_by_output, ordered, tile, narrow, wide, scores)
@@ -164,7 +167,7 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, abso
                                 line[step_ends[step]] = step_scores[step]
                         else:
                             absolute_many_valued(order, place, ordered, spreads, above, below, middle, sums, line)
-                        for t in range(1, here):
+                        for t in range(min_leaf, here - min_leaf + 1):
                             low, high = of_feature[order[t - 1]], of_feature[order[t]]
                             if low < high and line[t] < best - tolerance:
                                 best, column, cut = line[t], which[r], midpoint(low, high)

@@ -1,7 +1,7 @@
 """Greedy regression trees for many neighborhoods in one compiled call over flat arrays.
 
 The trees are those of scikit-learn's `DecisionTreeRegressor` (depth first; a node is split unless it is at
-full depth, pure, or not separated by any feature; `x <= threshold` goes left), except that ties have a rule:
+full depth, pure, too small, or not separated by any feature; `x <= threshold` goes left), except that ties have a rule:
 the lowest feature, then the lowest threshold, where scores that differ by rounding only count as equal.
 Hence the same neighborhood gives the same tree, whatever the order of its members.
 """
@@ -31,7 +31,7 @@ class Trees(NamedTuple):
     threshold: NDArray[np.float64]  # nodes; 0 at leaves
     left: NDArray[np.int32]  # nodes
     right: NDArray[np.int32]  # nodes
-    value: NDArray[np.float64]  # nodes x K: mean or median of the node, inner nodes too
+    value: NDArray[np.float64]  # nodes x K: mean or median of the node, inner nodes too; maybe shrunk since
     size: NDArray[np.int32]  # nodes: members in the node
     leaf: NDArray[np.int64]  # M: for each member the flat index of its leaf
 
@@ -43,6 +43,7 @@ def grow(
     offsets: NDArray[np.int64],
     depths: NDArray[np.int64],
     criterion: Literal["squared", "absolute"],
+    min_leaf: int = 1,
     threads: int = 1,
 ) -> Trees:
     """Grow one tree for each neighborhood.
@@ -62,13 +63,15 @@ def grow(
     criterion : {"squared", "absolute"}
         What a split minimises, summed over outputs: the squares about the mean, or the absolute values about the
         median. Leaves hold the mean or the median.
+    min_leaf : int
+        The least number of members on each side of a split, at least 1.
     threads : int
         How many threads share the work; the result does not depend on it.
     """
     x = _as_numbers(x)
     sizes = np.diff(offsets)
-    # A tree of depth d on m members has at most 2^(d+1) - 1 nodes and at most m leaves.
-    room = np.minimum(2 * sizes, 2 ** np.minimum(depths + 1, 40)) - 1
+    # A tree of depth d on m members has at most 2^(d+1) - 1 nodes and at most m / min_leaf leaves, if it has splits.
+    room = np.minimum(2 * np.maximum(sizes // min_leaf, 1), 2 ** np.minimum(depths + 1, 40)) - 1
     starts = np.concatenate([[0], np.cumsum(room)])
     total = int(starts[-1])
     nodes = (
@@ -81,7 +84,8 @@ def grow(
     )
     leaf = np.empty(len(members), np.int64)
     counts = np.empty(len(sizes), np.int64)
-    kernel = partial(_grow_range, x, f, members, offsets, depths, criterion == "absolute", starts, nodes, leaf, counts)
+    rules = depths, min_leaf, criterion == "absolute"
+    kernel = partial(_grow_range, x, f, members, offsets, rules, starts, nodes, leaf, counts)
     run_chunks(kernel, offsets, threads)
     node_offsets = np.concatenate([[0], np.cumsum(counts)])
     used = np.repeat(starts[:-1] - node_offsets[:-1], counts) + np.arange(node_offsets[-1])
@@ -112,9 +116,10 @@ def _walk(node_offsets, feature, threshold, left, right, which, x, leaf):
 
 
 @njit(cache=True, nogil=True)
-def _grow_range(x, f, members, offsets, depths, absolute, starts, nodes, leaf, counts, begin, end):
+def _grow_range(x, f, members, offsets, rules, starts, nodes, leaf, counts, begin, end):
     """Grow the trees begin..end; tree i writes its nodes from starts[i] on and their number into counts[i]."""
     feature, threshold, left, right, value, size = nodes
+    depths, min_leaf, absolute = rules
     for i in range(begin, end):
         mine = members[offsets[i] : offsets[i + 1]]
         room = slice(starts[i], starts[i + 1])
@@ -126,7 +131,7 @@ def _grow_range(x, f, members, offsets, depths, absolute, starts, nodes, leaf, c
         reached = np.empty(len(rows), np.int64)
         tree = feature[room], threshold[room], left[room], right[room], value[room], size[room]
         counts[i] = grow_tree(
-            f[rows], features, many, cuts, words, values, orders, which, depths[i], absolute, tree, reached
+            f[rows], features, many, cuts, words, values, orders, which, depths[i], min_leaf, absolute, tree, reached
         )
         for j in range(len(rows)):
             leaf[offsets[i] + ascending[j]] = reached[j]

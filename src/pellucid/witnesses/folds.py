@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,6 +23,35 @@ def fold_of_entries(hoods: BaseNeighborhoods, folds: int) -> Tensor:
     """
     position = torch.arange(len(hoods.members), device=hoods.device) - hoods.offsets[hoods.rows]
     return position % hoods.sizes.clamp(max=folds)[hoods.rows]
+
+
+class Fold(NamedTuple):
+    """One fold left out of the neighborhoods that have members in it, and others besides."""
+
+    rest: Neighborhoods
+    """Those neighborhoods with their other members only."""
+    entries: Tensor
+    """(L,) the entries left out, places in `members` of all neighborhoods."""
+    which: Tensor
+    """(L,) the neighborhood of each of them, counted in `rest`."""
+
+
+def divide(hoods: BaseNeighborhoods, folds: int) -> Iterator[Fold]:
+    """Leave out one fold after the other; members without others are never left out."""
+    fold = fold_of_entries(hoods, folds)
+    for k in range(min(folds, int(hoods.sizes.max()))):
+        playing = (hoods.sizes > max(k, 1)).nonzero().flatten()
+        if not len(playing):
+            break
+        number = torch.full((len(hoods),), -1, device=hoods.device)
+        number[playing] = torch.arange(len(playing), device=hoods.device)
+        held_out = (fold == k) & (number[hoods.rows] >= 0)
+        fitted = ~held_out & (number[hoods.rows] >= 0)
+        sizes = torch.bincount(number[hoods.rows[fitted]], minlength=len(playing))
+        offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        rest = Neighborhoods.checked(hoods.members[fitted], offsets, hoods.centers[playing], hoods.n_points)
+        entries = held_out.nonzero().flatten()
+        yield Fold(rest, entries, number[hoods.rows[entries]])
 
 
 def values_by_folds(
@@ -51,20 +80,9 @@ def values_by_folds(
     folds = _checks.whole(folds, 2, "folds")
     f = f.detach()
     values = f[hoods.members].double()  # stays where a neighborhood has no other member to be fitted to
-    fold = fold_of_entries(hoods, folds)
-    for k in range(min(folds, int(hoods.sizes.max()))):
-        playing = (hoods.sizes > max(k, 1)).nonzero().flatten()
-        if not len(playing):
-            break
-        number = torch.full((len(hoods),), -1, device=hoods.device)
-        number[playing] = torch.arange(len(playing), device=hoods.device)
-        held_out = (fold == k) & (number[hoods.rows] >= 0)
-        fitted = ~held_out & (number[hoods.rows] >= 0)
-        sizes = torch.bincount(number[hoods.rows[fitted]], minlength=len(playing))
-        offsets = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-        rest = Neighborhoods.checked(hoods.members[fitted], offsets, hoods.centers[playing], hoods.n_points)
+    for fold in divide(hoods, folds):
         with quietly():  # the whole neighborhoods are what a family may warn of
-            witnesses = best_response(x, f, rest)
-        answers = witnesses.evaluate(number[hoods.rows[held_out]], x[hoods.members[held_out]])
-        values[held_out] = answers.to(values)
+            witnesses = best_response(x, f, fold.rest)
+        answers = witnesses.evaluate(fold.which, x[hoods.members[fold.entries]])
+        values[fold.entries] = answers.to(values)
     return values.to(f)

@@ -64,7 +64,7 @@ class LinearFamily(WitnessFamily):
 
     Parameters
     ----------
-    ridge : float or "auto"
+    ridge : float or {"auto"}
         The ridge.
     intercept : bool
         Whether there is one.

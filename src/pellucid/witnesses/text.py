@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pellucid.numbers import counted
 
 if TYPE_CHECKING:
-    from pellucid.witnesses.tree import TreeNode
+    from pellucid.witnesses.tree_witness import TreeNode
 
 _INDENT = "    "
 _NO_NOTES: Mapping[int, str] = MappingProxyType({})
