@@ -50,6 +50,7 @@ def untrained(config: dict[str, Any], seed: int, weight: float | None) -> Proper
         weight=weight or 0.0,
         play="banked",
         similar=SimilarityRule(analogs=False),
+        explain_with_analogs=False,
         seed=seed,
         **{name: config[name] for name in names},
     )

@@ -1,0 +1,202 @@
+"""Explanations at the next molecule: does it help if the predictor pays where its witness has not been?
+
+`python -m paper.held_out` trains DEEP and the games {contributions, tree} x {in-sample, held-out} x {given molecules,
+analogs} x weights on the sodium-channel blockers that come with RDKit, for several seeds, with a report each in
+`paper/held_out/`. Every model is measured in the same neighborhoods, which hold analogs, by witnesses of every kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from paper.nav17 import split
+from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells, write_section
+
+if TYPE_CHECKING:
+    from pellucid.molecules import Molecules, PropertyModel
+    from pellucid.witnesses import WitnessFamily
+
+REPORTS = ROOT / "paper" / "held_out"
+README = ROOT / "paper" / "README.md"
+LEVEL = 0.9
+
+
+def cells(config: dict[str, Any]) -> list[Cell]:
+    """DEEP and all games; a complete comparison at weight 1 comes first."""
+    varied = ("seeds", "weights", "witnesses", "members")
+    shared = {name: value for name, value in config.items() if name not in varied}
+    result: list[Cell] = [
+        {**shared, "name": f"deep-seed{seed}", "seed": seed, "game": None} for seed in config["seeds"]
+    ]
+    for weight in sorted(config["weights"], key=lambda weight: abs(np.log(weight))):
+        for members in config["members"]:
+            for seed in config["seeds"]:
+                for witness in config["witnesses"]:
+                    for held_out in (True, False):
+                        game = {"witness": witness, "held_out": held_out, "members": members, "weight": weight}
+                        result.append({**shared, "name": f"{name_of(game)}-seed{seed}", "seed": seed, "game": game})
+    return result
+
+
+def name_of(game: Mapping[str, Any]) -> str:
+    """The name of a game's reports, without the seed."""
+    kind = "held-out" if game["held_out"] else "in-sample"
+    return f"{game['witness']}-{kind}-{game['members']}-{game['weight']:g}"
+
+
+def untrained(cell: Cell) -> PropertyModel:
+    """The model of a cell."""
+    from pellucid.molecules import PropertyModel, SimilarityRule
+
+    names = ("criterion", "delta", "ridge", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "seed")
+    settings = {name: cell[name] for name in names}
+    game = cell["game"]
+    if game is None:
+        return PropertyModel(
+            task="regression", game=None, weight=0.0, similar=SimilarityRule(analogs=False), play="banked", **settings
+        )
+    analogs = game["members"] == "analogs"
+    return PropertyModel(
+        task="regression",
+        weight=game["weight"],
+        witness=game["witness"],
+        held_out_game=game["held_out"],
+        similar=SimilarityRule(analogs=analogs),
+        play="fresh" if analogs else "banked",
+        share=cell["share"],
+        members=cell["most"],
+        **settings,
+    )
+
+
+def families(model: PropertyModel) -> dict[str, WitnessFamily]:
+    """The witnesses that every model is measured by."""
+    from pellucid import LinearFamily, TreeFamily, effective_depth
+
+    depth = effective_depth(model.delta)
+    return {
+        "contributions": LinearFamily(ridge="auto"),
+        "tree": TreeFamily(depth=depth),
+        "shrunken tree": TreeFamily(depth=depth, shrinkage=10.0, min_leaf=3),
+    }
+
+
+def measured(model: PropertyModel, validation: Molecules, test: Molecules) -> dict[str, Any]:
+    """For every kind of witness what it explains of the network, and its bound, in neighborhoods with analogs."""
+    from pellucid import Calibration
+    from pellucid.held_out import held_out
+    from pellucid.molecules.play import featurize
+
+    parts = {}
+    for name, data in (("validation", validation), ("test", test)):
+        neighborhoods = model.neighborhoods(data)
+        points = featurize(neighborhoods.points, model.morgan, False)
+        parts[name] = (model._values(points), points.fingerprints.dense(), neighborhoods.hoods)
+    result: dict[str, Any] = {"members": float(parts["test"][2].sizes.double().median())}
+    for name, family in families(model).items():
+        calibration = Calibration.of(held_out(*parts["validation"], family))
+        result[name] = {part: shares(*values, family) for part, values in parts.items()}
+        f, x, hoods = parts["test"]
+        misses = (f[hoods.members] - family.best_response(x, f, hoods).at_members()).abs()
+        distances = (hoods.sum_members(misses) / hoods.sizes[:, None]).numpy()
+        bounds = calibration.bound(distances, LEVEL) * model.task_.scale
+        result[name]["bound"] = float(np.median(bounds))
+        result[name]["coverage"] = float(calibration.coverage(held_out(*parts["test"], family, seed=1), LEVEL)[0])
+    return result
+
+
+def shares(f: Any, x: Any, hoods: Any, family: WitnessFamily) -> dict[str, float]:
+    """Variance explained where fitted and held out, and the gap that 90 % of held-out members stay below."""
+    from pellucid.witnesses.leave_one_out import distances_from_others
+
+    witnesses = family.best_response(x, f, hoods)
+    values = f[hoods.members]
+    gaps = values - witnesses.held_out_values()
+    means = (hoods.sum(f) / hoods.sizes[:, None])[hoods.rows]
+    fitted = (values - witnesses.at_members()).square().sum() / (values - means).square().sum()
+    alone = distances_from_others(f, hoods).square().sum()
+    return {
+        "fitted": 1 - float(fitted),
+        "held_out": 1 - float(gaps.square().sum() / alone),
+        "gap": float(gaps.abs().double().quantile(LEVEL)) if gaps.numel() < 2**24 else float("nan"),
+    }
+
+
+def run(cell: Cell) -> dict[str, Any]:
+    """Train and measure one cell."""
+    import torch
+
+    torch.set_num_threads(1)  # cells run side by side
+    train, validation, test = split(cell, cell["seed"])
+    start, busy = time.monotonic(), time.process_time()
+    model = untrained(cell).fit(train, validation=0, progress=False)
+    seconds, processor = time.monotonic() - start, time.process_time() - busy
+
+    def rmse(data: Molecules) -> float:
+        return float(np.sqrt(np.square(model.predict(data) - data.y).mean()))
+
+    return {
+        "training_seconds": round(seconds, 1),
+        "training_processor_seconds": round(processor, 1),
+        "molecules": {"train": len(train), "validation": len(validation), "test": len(test)},
+        "rmse": {"validation": rmse(validation), "test": rmse(test)},
+        "witnesses": measured(model, validation, test),
+    }
+
+
+def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """A row for each model of which all seeds are there: means over the seeds, and differences from DEEP."""
+    seeds = config["seeds"]
+    names = dict.fromkeys(name.rpartition("-seed")[0] for name in [cell["name"] for cell in cells(config)])
+    rows = [
+        "| model | validation RMSE | test RMSE | against DEEP | contributions: held out | bound | tree: held out "
+        "| bound | shrunken tree: held out | bound | processor time |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+
+    def values(name: str, *path: str) -> np.ndarray:
+        result = []
+        for seed in seeds:
+            content: Any = reports[f"{name}-seed{seed}"]
+            for key in path:
+                content = content[key]
+            result.append(float(content))
+        return np.array(result)
+
+    for name in names:
+        if not all(f"{name}-seed{seed}" in reports for seed in seeds):
+            continue
+        difference = values(name, "rmse", "test") - values("deep", "rmse", "test")
+        shown = [f"{values(name, 'rmse', part).mean():.3f}" for part in ("validation", "test")]
+        shown.append(", ".join(f"{value:+.3f}" for value in difference))
+        for kind in ("contributions", "tree", "shrunken tree"):
+            shown.append(f"{values(name, 'witnesses', kind, 'test', 'held_out').mean():.3f}")
+            shown.append(f"{values(name, 'witnesses', kind, 'bound').mean():.2f}")
+        time_share = values(name, "training_processor_seconds") / values("deep", "training_processor_seconds")
+        shown.append(f"{time_share.mean():.1f}x")
+        rows.append(f"| {name} | {' | '.join(shown)} |")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES[1:], default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
+    arguments = parser.parse_args()
+    config = load_config("held_out", arguments.size)
+    folder = REPORTS / config["size"]
+    if not arguments.table:
+        run_cells(cells(config), run, folder, arguments.jobs)
+    text = table(config, read_reports(folder))
+    print(text)
+    if config["size"] == "cpu":
+        write_section(README, "held-out: table", text)
+
+
+if __name__ == "__main__":
+    main()
