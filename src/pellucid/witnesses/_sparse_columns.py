@@ -75,12 +75,14 @@ def _are_equal(own, a, b):
 def center_columns(x, rows, columns):
     """Columns of x (N x P) at the given rows, less their means, in units that bring them near 1.
 
-    Returns z (m x D), the means (D), the units (D: powers of two, so that nothing is rounded), and the lengths |x_a|
-    (D) before the means were taken away, in these units. A column that is too small to be squared becomes zero.
+    Returns z (m x D); the means (D); the units (D: powers of two, so that nothing is rounded); and in these units the
+    squared lengths of the columns less their means (D) and before that (D). Columns that are too small to be squared
+    become zero.
     """
     m, d = len(rows), len(columns)
     z = np.empty((m, d))
-    first, total, length, units = np.empty(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    first, means, units, inverse = np.empty(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    squares, sizes = np.zeros(d), np.zeros(d)
     for c in range(d):
         first[c] = x[rows[0], columns[c]]
     for i in range(m):
@@ -89,21 +91,19 @@ def center_columns(x, rows, columns):
             own[c] = np.float64(row[columns[c]])
         for c in range(d):
             own[c] -= first[c]  # neighbors differ by little, and little is lost
-            total[c] += own[c]
+            means[c] += own[c]
+            size = abs(own[c])
+            units[c] = size if size > units[c] else units[c]
     for c in range(d):
-        total[c] /= m
+        means[c] /= m
+        units[c] = math.ldexp(1.0, math.frexp(units[c])[1])
+        inverse[c] = 1.0 / units[c] if units[c] > SMALLEST else 0.0
     for i in range(m):
         own = z[i]
         for c in range(d):
-            own[c] -= total[c]
-            units[c] = max(units[c], abs(own[c]))
+            own[c] = (own[c] - means[c]) * inverse[c]
+            squares[c] += own[c] * own[c]
     for c in range(d):
-        units[c] = math.ldexp(1.0, math.frexp(units[c])[1]) if units[c] > SMALLEST else np.inf
-    for i in range(m):
-        own = z[i]
-        for c in range(d):
-            own[c] /= units[c]
-            length[c] += ((own[c] * units[c] + total[c] + first[c]) / units[c]) ** 2 if units[c] < np.inf else 0.0
-    for c in range(d):
-        length[c] = np.sqrt(length[c])
-    return z, first + total, units, length
+        means[c] += first[c]
+        sizes[c] = squares[c] + m * (means[c] * inverse[c]) ** 2
+    return z, means, units, squares, sizes

@@ -135,9 +135,9 @@ def fit_range(
             continue
         varying, lowest = merge_columns(keys, rows)
         places = np.flatnonzero(lowest == np.arange(len(varying)))
-        z, means, units, lengths = center_columns(x, rows, varying[places])
+        z, means, units, squares, sizes = center_columns(x, rows, varying[places])
         share = resolution(m, terms, unit)
-        picks, basis, triangle, products = greedy_path(z, lengths, targets.copy(), rounding, share, most)
+        picks, basis, triangle, products = greedy_path(z, squares, sizes, targets, rounding, share**2, most)
         if not len(picks):
             continue
         # Back in the units of the features, but for a common one that keeps squares in range.
