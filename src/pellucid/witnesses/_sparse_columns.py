@@ -65,10 +65,10 @@ def merge_columns(keys, rows):
 
 @njit(cache=True, nogil=True)
 def _are_equal(own, a, b):
-    for i in range(len(own)):
-        if own[i, a] != own[i, b]:
-            return False
-    return True
+    i = 0
+    while i < len(own) and own[i, a] == own[i, b]:
+        i += 1
+    return i == len(own)
 
 
 @njit(cache=True, nogil=True)

@@ -99,6 +99,45 @@ def _ridge_weights(triangle, products, ridge):
 
 
 @njit(cache=True, nogil=True)
+def _center(values, unit, targets, rounding, means):
+    """Write the columns of values (m x K), less their means, into targets (K x m); what of them is rounding (K); and
+    the means (K).
+    """
+    for c in range(len(targets)):
+        size = shift = 0.0
+        for j in range(len(values)):
+            targets[c, j] = values[j, c] - values[0, c]
+            shift += targets[c, j]
+            size += values[j, c] ** 2
+        shift /= len(values)
+        for j in range(len(values)):
+            targets[c, j] -= shift
+        rounding[c] = resolution(len(values), 1, unit) * np.sqrt(size)
+        means[c] = values[0, c] + shift
+
+
+@njit(cache=True, nogil=True)
+def _fit(z, units, squares, sizes, targets, rounding, share, most, ridges, automatic):
+    """The places of the terms of one law (t), their weights (t x K), its ridge and the freedom that it takes.
+
+    z, `units`, `squares` and `sizes` are those of `center_columns`; for the rest see `greedy_path` and `fit_range`.
+    """
+    picks, basis, triangle, products = greedy_path(z, squares, sizes, targets, rounding, share**2, most)
+    # Back in the units of the features, but for a common one that keeps squares in range.
+    common = 1.0
+    for t in range(len(picks)):
+        common = units[picks[t]] if t == 0 else max(common, units[picks[t]])
+    for t in range(len(picks)):
+        for s in range(t + 1):
+            triangle[s, t] *= units[picks[t]] / common
+    used, ridge = len(picks), ridges[0] / common / common
+    if automatic:
+        used, ridge = _choose(basis, triangle, products, targets, ridges)
+    weights, freedom = _ridge_weights(triangle[:used, :used], products[:used], ridge)
+    return picks[:used], weights / common, ridge * common * common if automatic else ridges[0], freedom
+
+
+@njit(cache=True, nogil=True)
 def fit_range(
     x, keys, f, members, offsets, terms, ridges, automatic, unit, f_unit, begin, end,
     intercepts, columns, weights, counts, ridge_of, freedom,
@@ -111,20 +150,13 @@ def fit_range(
     """
     k, room = f.shape[1], columns.shape[1]
     merged, length = np.empty(1024, np.int64), 0
+    rounding = np.empty(k)
     for i in range(begin, end):
         # In ascending order of points, so that nothing depends on the order of the members.
         rows = np.sort(members[offsets[i] : offsets[i + 1]])
         m = len(rows)
-        targets, rounding = np.empty((k, m)), np.empty(k)
-        for c in range(k):
-            for j in range(m):
-                targets[c, j] = f[rows[j], c]
-            rounding[c] = resolution(m, 1, f_unit) * np.sqrt(np.dot(targets[c], targets[c]))
-            first = targets[c, 0]
-            targets[c] -= first
-            shift = targets[c].mean()
-            targets[c] -= shift
-            intercepts[i, c] = first + shift
+        targets = np.empty((k, m))
+        _center(f[rows], f_unit, targets, rounding, intercepts[i])
         columns[i] = -1
         weights[i] = 0.0
         counts[i] = 0
@@ -134,32 +166,20 @@ def fit_range(
         if most < 1:
             continue
         varying, lowest = merge_columns(keys, rows)
-        places = np.flatnonzero(lowest == np.arange(len(varying)))
+        places = np.array([v for v in range(len(varying)) if lowest[v] == v], np.int64)
         z, means, units, squares, sizes = center_columns(x, rows, varying[places])
-        share = resolution(m, terms, unit)
-        picks, basis, triangle, products = greedy_path(z, squares, sizes, targets, rounding, share**2, most)
-        if not len(picks):
-            continue
-        # Back in the units of the features, but for a common one that keeps squares in range.
-        common = units[picks].max()
-        for t in range(len(picks)):
-            triangle[: t + 1, t] *= units[picks[t]] / common
-        if automatic:
-            used, ridge = _choose(basis, triangle, products, targets, ridges)
-        else:
-            used, ridge = len(picks), ridges[0] / common / common
-        theta, taken = _ridge_weights(triangle[:used, :used], products[:used], ridge)
-        if automatic:
-            ridge_of[i] = ridge * common * common
+        picks, theta, ridge_of[i], taken = _fit(
+            z, units, squares, sizes, targets, rounding, resolution(m, terms, unit), most, ridges, automatic
+        )
         freedom[i] -= taken
-        for t in range(used):
-            pick = picks[t]
-            columns[i, t] = varying[places[pick]]
+        for t in range(len(picks)):
+            place = places[picks[t]]
+            columns[i, t] = varying[place]
             for c in range(k):
-                weights[i, t, c] = theta[t, c] / common
-                intercepts[i, c] -= weights[i, t, c] * means[pick]
+                weights[i, t, c] = theta[t, c]
+                intercepts[i, c] -= theta[t, c] * means[picks[t]]
             for v in range(len(varying)):
-                if lowest[v] == places[pick]:
+                if lowest[v] == place:
                     if length == len(merged):
                         merged = np.concatenate((merged, np.empty_like(merged)))
                     merged[length] = varying[v]
