@@ -45,7 +45,8 @@ def _orthogonalise(vector, basis, t, shares):
 
     How much of each was in it is written into shares (T); returns the square of what is left.
     """
-    shares[:t] = 0.0
+    for s in range(t):
+        shares[s] = 0.0
     for _ in range(2):
         for s in range(t):
             share = _dot(basis[s], vector)
@@ -56,18 +57,28 @@ def _orthogonalise(vector, basis, t, shares):
 
 
 @njit(cache=True, nogil=True)
-def _best(with_targets, norms, gains):
-    """The column that reduces the sum of squares most, the lowest of equal ones, and by how much."""
+def _best(with_vectors, norms, gains):
+    """The column that reduces the sum of squares most, the lowest of equal ones, and by how much.
+
+    with_vectors (K + 1 x D) are the products of columns and targets; the last row is of something else.
+    """
     best, pick = 0.0, 0
     for c in range(len(norms)):
         gain = 0.0
-        for e in range(len(with_targets)):
-            gain += with_targets[e, c] ** 2
+        for e in range(len(with_vectors) - 1):
+            gain += with_vectors[e, c] ** 2
         gains[c] = gain / norms[c] if norms[c] > 0.0 else 0.0
         best = max(best, gains[c])
     while gains[pick] < (1.0 - TIE) * best:
         pick += 1
     return pick, best
+
+
+@njit(cache=True, nogil=True)
+def _enlarged(rows):
+    result = np.empty((2 * len(rows), rows.shape[1]))
+    result[: len(rows)] = rows
+    return result
 
 
 @njit(cache=True, nogil=True)
@@ -88,12 +99,13 @@ def greedy_path(z, squares, sizes, targets, rounding, least, most):
     for c in range(d):
         norms[c] = measured[c] = squares[c] if squares[c] > least * sizes[c] else 0.0
     # Columns as they were, for those few of which z keeps only what the chosen ones left.
-    place, kept, n_kept = np.full(d, -1, np.int64), np.empty((d, 0)), 0
+    place, kept, n_kept = np.full(d, -1, np.int64), np.empty((4, m)), 0
     column, shares = np.empty(m), np.empty(most)
     # What is left of the targets and, in the last row, the latest direction: one pass over z serves both.
-    vectors, with_vectors = np.empty((k + 1, m)), np.empty((k + 1, d))
-    vectors[:k] = targets
-    vectors[k] = 0.0
+    vectors, with_vectors = np.zeros((k + 1, m)), np.empty((k + 1, d))
+    for e in range(k):
+        for i in range(m):
+            vectors[e, i] = targets[e, i]
     _products(z, vectors, with_vectors)
     t = 0
     while t < most:
@@ -104,14 +116,15 @@ def greedy_path(z, squares, sizes, targets, rounding, least, most):
             total += square
         if not left:
             break
-        pick, best = _best(with_vectors[:k], norms, gains)
+        pick, best = _best(with_vectors, norms, gains)
         if best <= least * total:
             break
         picks[t] = pick
         for i in range(m):
             column[i] = z[i, pick] if place[pick] < 0 else kept[place[pick], i]
         length = np.sqrt(_orthogonalise(column, basis, t, shares))
-        triangle[:t, t] = shares[:t]
+        for s in range(t):
+            triangle[s, t] = shares[s]
         triangle[t, t] = length
         for i in range(m):
             basis[t, i] = vectors[k, i] = column[i] / length
@@ -128,15 +141,18 @@ def greedy_path(z, squares, sizes, targets, rounding, least, most):
             norms[c] -= with_vectors[k, c] ** 2
             if norms[c] > FADED * measured[c]:
                 continue
-            if kept.shape[1] == 0:
-                kept = np.empty((d, m))  # of which the system gives only what is written
             if place[c] < 0:
                 place[c] = n_kept
-                kept[n_kept] = z[:, c]
                 n_kept += 1
-            column[:] = z[:, c]
+                if n_kept > len(kept):
+                    kept = _enlarged(kept)
+                for i in range(m):
+                    kept[n_kept - 1, i] = z[i, c]
+            for i in range(m):
+                column[i] = z[i, c]
             norms[c] = _orthogonalise(column, basis, t, shares)
-            z[:, c] = column
+            for i in range(m):
+                z[i, c] = column[i]
             for e in range(k):
                 with_vectors[e, c] = _dot(vectors[e], column)
             if norms[c] <= least * sizes[c]:
