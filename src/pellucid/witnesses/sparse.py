@@ -13,14 +13,13 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid._point_checks import check_points
 from pellucid._threads import run_chunks
-from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.witnesses._arrays import compact, numbers, rounding_unit
-from pellucid.witnesses.base import Witness, Witnesses, WitnessFamily
+from pellucid.witnesses._arrays import features, numbers, rounding_unit
+from pellucid.witnesses._ridge import RIDGES
+from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.text import law_text
+from pellucid.witnesses.witness import Witness
 
-# The ridges that "auto" chooses from, relative to the mean square of the terms.
-RIDGES = tuple(10.0 ** (a / 2) for a in range(-6, 5))
 # So many columns of a term are named before the rest is counted.
 _NAMED = 4
 
@@ -60,8 +59,8 @@ class SparseLinearFamily(WitnessFamily):
 
             sum_j |(f_j - g(x_j)) / (1 - H_jj)|^2,
 
-        H the hat matrix of the T terms, among all T on the path of the choice and ridges from 0.001 to 100 times
-        sum_t |z_t|^2 / m, the mean square of the terms less their means. That is exact for these terms; it does
+        H the hat matrix of the T terms, among all T on the path of the choice and the ridges of `LinearFamily`: 0.001,
+        0.003, ..., 100 times the mean over the members of |z(x_j) - mean|^2. That is exact for these terms; it does
         not count that they were chosen by the same members, as held-out values do.
 
     Examples
@@ -82,35 +81,29 @@ class SparseLinearFamily(WitnessFamily):
 
     def __post_init__(self) -> None:
         _checks.whole(self.terms, 1, "terms")
-        if isinstance(self.ridge, str) and self.ridge != "auto":
-            raise InputError(
-                f'{Parameter("ridge", of="SparseLinearFamily")} must be "auto" or a finite number >= 0',
-                got=f"{self.ridge!r}",
-                cure="choose one of them",
-                parameter="ridge",
-            )
-        if not isinstance(self.ridge, str):
-            _checks.at_least(self.ridge, 0, "ridge", "SparseLinearFamily")
+        if self.ridge != "auto":
+            _checks.at_least(self.ridge, 0, "ridge", "SparseLinearFamily", cure='"auto" chooses it')
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> SparseLinearWitnesses:
         from pellucid.witnesses._sparse_kernel import fit_range
 
         x, f = check_points(x, f, hoods)
         n, k = len(hoods), f.shape[1]
-        features, values = compact(x), numbers(f)
+        table, values = features(x), numbers(f)
         members, offsets = hoods.members.cpu().numpy(), hoods.offsets.cpu().numpy()
         room = max(0, min(self.terms, x.shape[1], int(hoods.sizes.max()) - 2))
         intercepts, weights = np.empty((n, k)), np.empty((n, room, k))
         columns, counts = np.empty((n, room), np.int64), np.empty((n, room), np.int64)
         ridges, freedom = np.empty(n), np.empty(n)
-        grid = np.array(RIDGES if isinstance(self.ridge, str) else [self.ridge], dtype=np.float64)
-        keys, merged = _keys(features), {}
+        automatic = self.ridge == "auto"
+        grid = np.array(RIDGES if automatic else (self.ridge,), dtype=np.float64)
+        keys, merged = _keys(table), {}
         # Means are taken in float64, whatever the features are.
         units = max(rounding_unit(x.dtype), rounding_unit(torch.float64)), rounding_unit(f.dtype)
 
         def fit(begin: int, end: int) -> None:
             merged[begin] = fit_range(
-                features, keys, values, members, offsets, self.terms, grid, isinstance(self.ridge, str), *units,
+                table, keys, values, members, offsets, self.terms, grid, automatic, *units,
                 begin, end, intercepts, columns, weights, counts, ridges, freedom,
             )  # fmt: skip
 
@@ -212,13 +205,13 @@ class SparseLinearWitnesses(Witnesses):
         from pellucid.witnesses._sparse_kernel import values_range
 
         laws = self.laws
-        features, asked, rows = compact(x), which.cpu().numpy(), points.cpu().numpy()
+        table, asked, rows = features(x), which.cpu().numpy(), points.cpu().numpy()
         intercepts, weights = numbers(laws.intercepts), numbers(laws.weights)
         merged, starts = laws.merged.cpu().numpy(), laws.starts.cpu().numpy()
         values = np.empty((len(asked), intercepts.shape[1]))
 
         def evaluate(begin: int, end: int) -> None:
-            values_range(features, rows, asked, intercepts, weights, merged, starts, begin, end, values)
+            values_range(table, rows, asked, intercepts, weights, merged, starts, begin, end, values)
 
         run_chunks(evaluate, np.arange(len(asked) + 1), torch.get_num_threads())
         return torch.from_numpy(values).to(self.f.device)
@@ -309,8 +302,8 @@ def term_name(names: Iterable[str]) -> str:
     return f"({' = '.join([first, *others[: _NAMED - 1], *rest])})"
 
 
-def _keys(features: np.ndarray) -> np.ndarray:
+def _keys(table: np.ndarray) -> np.ndarray:
     """Whole numbers that are equal exactly where the features are."""
-    if features.dtype == np.uint8:
-        return features
-    return (features + 0.0).view(f"u{features.dtype.itemsize}")  # -0.0 is 0.0
+    if table.dtype == np.uint8:
+        return table
+    return (table + 0).view(f"u{table.dtype.itemsize}")  # -0.0 is 0.0
