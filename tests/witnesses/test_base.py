@@ -98,6 +98,7 @@ def test_outputs_without_a_bound_are_named():
     "family",
     [
         pl.TreeFamily(depth=2),
+        pl.SparseLinearFamily(terms=2),
         pl.LinearFamily(),
         pl.ConstantFamily(),
         pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
