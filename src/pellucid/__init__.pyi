@@ -38,6 +38,7 @@ from .trust import calibrate as calibrate
 from .witnesses import BestOf as BestOf
 from .witnesses import ConstantFamily as ConstantFamily
 from .witnesses import LinearFamily as LinearFamily
+from .witnesses import SparseLinearFamily as SparseLinearFamily
 from .witnesses import TreeFamily as TreeFamily
 from .witnesses import Witness as Witness
 from .witnesses import Witnesses as Witnesses

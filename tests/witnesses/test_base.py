@@ -26,6 +26,9 @@ FAMILIES = [
     pl.LinearFamily(),
     pl.LinearFamily(intercept=False),
     pl.LinearFamily(ridge=1.0),
+    pl.SparseLinearFamily(),
+    pl.SparseLinearFamily(terms=2, ridge=0.0),
+    pl.SparseLinearFamily(terms=3, ridge=0.5),
     pl.TreeFamily(),
     pl.TreeFamily(depth=2),
     pl.TreeFamily(depth=3, criterion="absolute"),
@@ -95,6 +98,7 @@ def test_outputs_without_a_bound_are_named():
     "family",
     [
         pl.TreeFamily(depth=2),
+        pl.SparseLinearFamily(terms=2),
         pl.LinearFamily(),
         pl.ConstantFamily(),
         pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),

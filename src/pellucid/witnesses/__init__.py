@@ -3,6 +3,7 @@
 from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.custom import BestOf, fit_each
 from pellucid.witnesses.linear import ConstantFamily, LinearFamily, lag_names, lagged
+from pellucid.witnesses.sparse import SparseLinearFamily
 from pellucid.witnesses.tree import TreeFamily, effective_depth
 from pellucid.witnesses.witness import Witness
 
@@ -10,6 +11,7 @@ __all__ = [
     "BestOf",
     "ConstantFamily",
     "LinearFamily",
+    "SparseLinearFamily",
     "TreeFamily",
     "Witness",
     "WitnessFamily",
