@@ -74,6 +74,7 @@ def property_model_folder(made_once, sulfonamides):
 
     def make(folder):
         small = {"similar": SimilarityRule(analogs=False), "play": "banked", "width": 16, "epochs": 1}
+        small |= {"explain_with_analogs": False}
         PropertyModel(task="regression", **small).fit(sulfonamides, validation=0.2, progress=False).save(folder)
 
     return made_once("property-model", make)

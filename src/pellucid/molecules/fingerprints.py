@@ -146,6 +146,33 @@ class Fingerprints:
         best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
         return SimilarityHits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
 
+    def nearest_to(self, queries: Fingerprints, *, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """For each query the row of the most similar one of these, the first among equals, and its similarity.
+
+        A query that has next to nothing in common with any (similarity up to 0.01) has row -1 and similarity 0.
+
+        Parameters
+        ----------
+        queries : Fingerprints
+            The Q queries.
+        but : ndarray, optional
+            (Q,) a row that does not count, for instance because it is the query itself; -1 for none.
+        """
+        rows, similarity = np.full(len(queries), -1), np.zeros(len(queries))
+        but = np.full(len(queries), -1) if but is None else but
+        waiting = np.arange(len(queries))
+        for threshold in (0.6, 0.3, 0.01):  # most queries have a near one, which is found fast
+            if not len(waiting) or not len(self):
+                break
+            hits = self.similar_to(Fingerprints(queries.words[waiting]), threshold=threshold)
+            owner = np.repeat(np.arange(len(waiting)), np.diff(hits.offsets))
+            counts = hits.members != but[waiting][owner]
+            hit, first = np.unique(owner[counts], return_index=True)
+            rows[waiting[hit]] = hits.members[counts][first]
+            similarity[waiting[hit]] = hits.similarity[counts][first]
+            waiting = np.delete(waiting, hit)
+        return rows, similarity
+
 
 def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:
     return morgan(smiles).words

@@ -8,6 +8,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import Fitted
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.table import Rejection
@@ -64,6 +65,10 @@ class FittedProperties(Fitted):
     calibration: Calibration | None = stored(optional(Calibration))
     witness: Literal["tree", "contributions"] = stored(Entry(str, _witness_from_text))
     """What predictions are explained by."""
+    intervals: PredictionIntervals | None = stored(optional(PredictionIntervals))
+    """Of measured values, for regression."""
+    probabilities: ProbabilityCalibration | None = stored(optional(ProbabilityCalibration))
+    """For classification."""
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
@@ -72,4 +77,5 @@ class FittedProperties(Fitted):
         """
         blank = [[None] * len(content["targets"])] * len(content["smiles"])
         settings = {"explain_with_analogs": content["settings"]["similar"]["analogs"], **content["settings"]}
-        return {"y": blank, "calibration": None, "witness": "tree", **content, "settings": settings}
+        absent = {"calibration": None, "witness": "tree", "intervals": None, "probabilities": None}
+        return {"y": blank, **absent, **content, "settings": settings}

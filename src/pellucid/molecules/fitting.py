@@ -174,4 +174,6 @@ class PropertyFit(Fit[FittedProperties]):
             pool=self.pool,
             calibration=None,
             witness="tree" if self.model.witness == "tree" else "contributions",
+            intervals=None,
+            probabilities=None,
         )

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError, Parameter
 from pellucid.games import Game
+from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import FittedAttribute
 from pellucid.molecules._arguments import (
     LabeledMolecules,
@@ -23,6 +24,7 @@ from pellucid.molecules._arguments import (
     require_targets,
 )
 from pellucid.molecules.analogs import RGroups
+from pellucid.molecules.certainty import SIMILARITIES, NearestMolecule, nearest_molecules
 from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
@@ -34,11 +36,12 @@ from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
 from pellucid.named_games import GAMES, GameName, named_game
-from pellucid.trust import LEVEL, Calibration, HeldOut, held_out
+from pellucid.trust import LEVEL, Calibration, HeldOut, check_level, held_out
 from pellucid.witnesses import LinearFamily, TreeFamily, Witnesses, WitnessFamily
 
 WitnessName: TypeAlias = Literal["tree", "contributions", "auto"]
 WITNESSES = ("tree", "contributions", "auto")
+_CALIBRATE = "call `calibrate` with such molecules"
 
 
 @final
@@ -130,6 +133,10 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         How far witnesses can be trusted, learned from held-out molecules; see `calibrate`.
     witness_ : str
         "tree" or "contributions": what predictions are explained by.
+    intervals_ : PredictionIntervals, optional
+        Of measured values, for regression; see `predict_interval`.
+    probabilities_ : ProbabilityCalibration, optional
+        For classification; see `predict_probability`.
 
     Examples
     --------
@@ -169,6 +176,8 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     network_ = FittedAttribute[nn.Module]()
     calibration_ = FittedAttribute[Calibration | None]()
     witness_ = FittedAttribute[Literal["tree", "contributions"]]()
+    intervals_ = FittedAttribute[PredictionIntervals | None]()
+    probabilities_ = FittedAttribute[ProbabilityCalibration | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -304,6 +313,51 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return task.natural(self._values(featurize(tuple(texts), self.morgan, False)))
 
+    def nearest(self, smiles: str | Iterable[str] | Molecules) -> list[NearestMolecule]:
+        """For each molecule the most similar labeled one, itself not counted: far from all, a model can only guess."""
+        texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
+        return nearest_molecules(texts, self.smiles_, self.y_, self.morgan)
+
+    def predict_interval(self, smiles: str | Iterable[str] | Molecules, *, level: float = LEVEL) -> np.ndarray:
+        """(N, K, 2) between which values the measured one lies with this confidence; NaN where that is not known.
+
+        For regression. Learned from the validation molecules of `fit`, or those of `calibrate`, in bins by the
+        similarity to the nearest labeled molecule. This is about prediction and measurement; the bound of an
+        explanation is about witness and network.
+
+        Parameters
+        ----------
+        smiles : str, iterable of str or Molecules
+            The molecules.
+        level : float
+            The confidence.
+        """
+        if self.task != "regression" or self.intervals_ is None:
+            raise InputError(
+                "Intervals are learned from held-out measured values of a regression",
+                got="a classification" if self.task != "regression" else "no held-out molecules with measured values",
+                cure="use `predict_probability`"
+                if self.task != "regression"
+                else "call `calibrate` with such molecules",
+            )
+        predictions = self.predict(smiles)
+        similarity = np.array([molecule.similarity for molecule in self.nearest(smiles)])
+        widths = self.intervals_.half_widths(similarity, check_level(level))
+        widths[np.isinf(widths)] = np.nan
+        return np.stack([predictions - widths, predictions + widths], axis=2)
+
+    def predict_probability(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
+        """(N, K) probabilities that mean what they say, for classification: calibrated on held-out labels."""
+        if self.task != "classification" or self.probabilities_ is None:
+            raise InputError(
+                "Probabilities are calibrated on held-out labels of a classification",
+                got="a regression" if self.task != "classification" else "no held-out molecules with labels",
+                cure="use `predict_interval`"
+                if self.task != "classification"
+                else "call `calibrate` with such molecules",
+            )
+        return self.probabilities_(self.predict(smiles))
+
     def neighborhoods(
         self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False
     ) -> MoleculeNeighborhoods:
@@ -382,7 +436,22 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             self.fitted_,
             calibration=Calibration.of(parts[best]),
             witness="tree" if best == "tree" else "contributions",
+            **self._certainty(data),
         )
+
+    def _certainty(self, data: Iterable[str] | Molecules) -> dict[str, Any]:
+        """Intervals or probabilities learned from molecules with measured values; nothing new where there are none."""
+        if not isinstance(data, Molecules) or data.targets != self.targets_:
+            return {}
+        predictions = self.predict(data)
+        if self.task == "classification":
+            return {"probabilities": ProbabilityCalibration.of(data.y, predictions)}
+        # As if they were not labeled: some models keep the molecules that they held out among those.
+        asked = set(data.smiles)
+        others = [i for i, text in enumerate(self.smiles_) if text not in asked]
+        nearest = nearest_molecules(data.smiles, [self.smiles_[i] for i in others], self.y_[others], self.morgan)
+        similarity = np.array([molecule.similarity for molecule in nearest])
+        return {"intervals": PredictionIntervals.of(data.y, predictions, similarity, SIMILARITIES)}
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
         """Witnesses at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""
