@@ -59,17 +59,41 @@ def test_numbers_beyond_one_in_bytes_are_no_bits():
     torch.testing.assert_close(theta, pl.LinearFamily(ridge=2.5).best_response(x.double(), f, HOODS).theta)
 
 
-def test_held_out_values_are_those_of_fits_with_the_chosen_ridge():
-    x, f = points(80, bits=True)
-    family = pl.LinearFamily(ridge="auto")
-    witnesses = family.best_response(x, f, HOODS)
-    values = witnesses.held_out_values()
-    for e, (i, j) in enumerate(zip(HOODS.rows.tolist(), HOODS.members.tolist(), strict=True)):
-        others = [member for member in HOODS.members_of(i).tolist() if member != j]
-        model = Ridge(alpha=float(witnesses.ridges[i]), solver="svd").fit(
-            x[others].double().numpy(), f[others, 0].numpy()
-        )
-        assert float(values[e]) == pytest.approx(model.predict(x[j][None].double().numpy())[0], abs=1e-8)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("p", [4, 80])
+@pytest.mark.parametrize("k", [1, 2])
+def test_held_out_values_include_the_choice_without_the_member(p, k, intercept):
+    x, f = points(p, bits=p > 4, k=k)
+    hoods = pl.from_lists([list(range(12)), list(range(30, 36)), [0, 1, 2], [3, 4], [5]], [0, 30, 1, 3, 5], 60)
+    values = pl.LinearFamily(ridge="auto", intercept=intercept).held_out_values(x, f, hoods)
+    features = x.double().numpy()
+    for e, (i, j) in enumerate(zip(hoods.rows.tolist(), hoods.members.tolist(), strict=True)):
+        members = hoods.members_of(i).tolist()
+        others = [member for member in members if member != j]
+        if not others:
+            assert torch.equal(values[e], f[j])
+            continue
+        centered = features[members] - features[members].mean(0) if intercept else features[members]
+        unit = np.square(centered).sum() / len(members) or 1.0
+        errors = [one_left_out(features[others], f[others].numpy(), c * unit, intercept) for c in RIDGES]
+        if len(others) == 1:
+            errors = [0.0]  # nothing to choose by: whatever the ridge, and without an intercept the one of all members
+            if not intercept:
+                continue
+        best = max(r for r, error in enumerate(errors) if error <= min(errors) * (1 + 1e-8))
+        model = Ridge(alpha=RIDGES[best] * unit, solver="svd", fit_intercept=intercept).fit(features[others], f[others])
+        np.testing.assert_allclose(values[e], model.predict(features[j][None])[0], atol=1e-8)
+
+
+def one_left_out(features, values, ridge, intercept):
+    """Sum of squares of the errors at members that are left out, by a fit for each."""
+    total = 0.0
+    for j in range(len(features)):
+        others = np.arange(len(features)) != j
+        if others.any():
+            model = Ridge(alpha=ridge, solver="svd", fit_intercept=intercept).fit(features[others], values[others])
+            total += np.square(model.predict(features[~others]) - values[~others]).sum()
+    return total
 
 
 def test_the_choice_does_not_depend_on_the_unit_of_the_features():

@@ -30,10 +30,19 @@ class RidgeFit(NamedTuple):
     """(n,) the ridge of each."""
     solved: np.ndarray
     """(n,) False where the ridge is too small beside the features for this way of solving: nothing is told there."""
+    held_out: Tensor
+    """(M, K) values at members that had no part in fit and choice; empty if they were not asked for."""
 
 
 def fit_ridge(
-    x: Tensor, f: Tensor, hoods: BaseNeighborhoods, ridges: Sequence[float], *, relative: bool, intercept: bool
+    x: Tensor,
+    f: Tensor,
+    hoods: BaseNeighborhoods,
+    ridges: Sequence[float],
+    *,
+    relative: bool,
+    intercept: bool,
+    nested: bool = False,
 ) -> RidgeFit:
     """Fit with the ridge, or of several with the one whose leave-one-out errors have the smallest sum of squares.
 
@@ -51,6 +60,8 @@ def fit_ridge(
         Whether they are multiples of the mean over the members of |x_j - mean|^2.
     intercept : bool
         Whether there is one, which is never penalised.
+    nested : bool
+        Whether to compute `held_out`.
     """
     from pellucid.witnesses._ridge_kernel import ridge_range
 
@@ -61,13 +72,17 @@ def fit_ridge(
     theta, values = np.zeros((n, 1 + x.shape[1], outputs)), np.zeros((len(members), outputs))
     free, chosen, solved = np.full(len(members), np.nan), np.empty(n), np.empty(n, dtype=bool)
     grid = np.array(ridges, dtype=np.float64)
+    held_out = np.empty((len(members) if nested else 0, outputs))
 
     def solve(begin: int, end: int) -> None:
         ridge_range(
-            table, bits, targets, members, offsets, grid, relative, intercept,
-            begin, end, theta, values, free, chosen, solved,
+            table, bits, targets, members, offsets, grid, relative, intercept, nested,
+            begin, end, theta, values, free, chosen, solved, held_out,
         )  # fmt: skip
 
     run_chunks(solve, offsets, torch.get_num_threads())
-    theta_, values_, free_, chosen_ = (torch.from_numpy(part).to(f.device) for part in (theta, values, free, chosen))
-    return RidgeFit(theta_, values_, free_, chosen_, solved)
+
+    def tensor(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(f.device)
+
+    return RidgeFit(tensor(theta), tensor(values), tensor(free), tensor(chosen), solved, tensor(held_out))

@@ -8,6 +8,11 @@ intercept, and f likewise, the smaller one of two systems is factorized:
 
 without an intercept the 1/m are absent. A member that is left out is missed by (f - X theta)_j / (1 - H_jj). Of several
 ridges the one with the smallest sum of squares of these is chosen, the larger one if equal.
+
+What such a witness says of a member that it has not seen includes the choice, made without that member: its errors at
+the others, with two members left out. With G = I - H and e = f - X theta, member k is then missed by
+
+    (G_jj e_k - G_jk e_j) / (G_jj G_kk - G_jk^2).
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ from pellucid._bits import ones
 _LOOSE = {"reassoc", "contract"}
 # The ridge must be at least this share of the trace: otherwise half of the digits would be lost.
 _REGULAR = 1e-8
+# Errors that differ by less than this share are equal, but for rounding.
+_EQUAL = 1 + 1e-9
 
 
 @njit(cache=True, nogil=True, fastmath=_LOOSE)
@@ -160,16 +167,60 @@ def _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, mi
             missed[j, c] = value
 
 
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _full_dual(inverse, ridge, constant, full):
+    """Write G = r (X X' + r I)^-1 - 1/m (lower triangle) from the rows of L^-1."""
+    size = len(full)
+    for j in range(size):
+        full[j, : j + 1] = -constant
+    for i in range(size):
+        row = inverse[i]
+        for j in range(i + 1):
+            weight, into = ridge * row[j], full[j]
+            for k in range(j + 1):
+                into[k] += weight * row[k]
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _full_primal(lower, centered, constant, scratch, full):
+    """Write G = 1 - 1/m - Z Z' (lower triangle), the rows of Z = L^-1 x_j."""
+    count = len(lower)
+    for j in range(len(centered)):
+        z, row = scratch[j], centered[j]
+        for a in range(count):
+            z[a] = (row[a] - _dot(lower[a], z, a)) * lower[a, a]
+        for k in range(j + 1):
+            full[j, k] = -constant - _dot(z, scratch[k], count)
+        full[j, j] += 1.0
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _without(full, missed, j):
+    """Sum of squares of the errors at the other members, each left out together with member j."""
+    total = 0.0
+    own = full[j, j]
+    for k in range(len(full)):
+        if k == j:
+            continue
+        mixed = full[max(j, k), min(j, k)]
+        determinant = own * full[k, k] - mixed * mixed
+        for c in range(missed.shape[1]):
+            total += ((own * missed[k, c] - mixed * missed[j, c]) / determinant) ** 2
+    return total
+
+
 @njit(cache=True, nogil=True)
 def ridge_range(
-    x, bits, f, members, offsets, ridges, relative, intercept, begin, end, parameters, values, free, chosen, solved
-):
+    x, bits, f, members, offsets, ridges, relative, intercept, nested, begin, end,
+    parameters, values, free, chosen, solved, held_out,
+):  # fmt: skip
     """Fit the neighborhoods begin..end-1.
 
     x (N x P) are features, whole numbers 0 and 1 in bytes if `bits`; ridges (R) ascend and are multiples of the mean
     square of the members' features about their mean if `relative`. Writes parameters (n x (1 + P) x K, the intercept
     first), values (M x K) at the members, free (M) 1 - H_jj, the ridge chosen (n), and `solved` (n), False where the
-    ridge is too small beside the features.
+    ridge is too small beside the features; and if `nested`, held_out (M x K), the values at members left out of fit and
+    choice. A member without others keeps its prediction.
     """
     outputs = f.shape[1]
     columns = np.empty(x.shape[1] + 1, np.int64)
@@ -226,6 +277,12 @@ def ridge_range(
         theta, missed, left = np.empty((size, outputs)), np.empty((m, outputs)), np.empty(m)
         unit = trace / m if relative and trace > 0.0 else 1.0
         best, smallest = 0, np.inf
+        # Of two members that are left out of three or more, some remain to be fitted to.
+        apart = nested and m > 2
+        full, rows = np.empty((m if apart else 0, m)), np.empty((m if apart and not dual else 0, size))
+        lowest = np.full(m, np.inf)
+        if nested:
+            held_out[first : first + m] = y + mean
         for r in range(len(ridges) if len(ridges) > 1 else 0):
             ridge = ridges[r] * unit
             if ridge <= _REGULAR * trace:
@@ -238,8 +295,19 @@ def ridge_range(
             for j in range(m):
                 for c in range(outputs):
                     error += (missed[j, c] / left[j]) ** 2 if left[j] > 0.0 else 0.0
-            if error <= smallest:
-                best, smallest = r, error
+            if error <= smallest * _EQUAL:
+                best, smallest = r, min(error, smallest)
+            if apart:
+                if dual:
+                    _full_dual(scratch, ridge, constant, full)
+                else:
+                    _full_primal(lower, centered, constant, rows, full)
+                for j in range(m):
+                    others = _without(full, missed, j)
+                    if others <= lowest[j] * _EQUAL:
+                        lowest[j] = min(others, lowest[j])
+                        for c in range(outputs):
+                            held_out[first + j, c] = f[own[j], c] - missed[j, c] / full[j, j]
         ridge = ridges[best] * unit
         chosen[i] = ridge
         solved[i] = ridge > _REGULAR * trace
@@ -267,6 +335,10 @@ def ridge_range(
             for c in range(outputs):
                 parameters[i, 1 + columns[v], c] = slopes[v, c]
                 parameters[i, 0, c] -= slopes[v, c] * average[v]
+        if nested and m == 2:  # whatever the ridge
+            for j in range(m):
+                for c in range(outputs):
+                    held_out[first + j, c] = f[own[j], c] - missed[j, c] / left[j]
         for j in range(m):
             free[first + j] = left[j]
             for c in range(outputs):

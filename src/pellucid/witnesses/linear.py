@@ -59,8 +59,8 @@ class LinearFamily(WitnessFamily):
     A `PellucidWarning` says how many neighborhoods have fewer members than 2 P: there a ridge, or fewer columns, or
     larger neighborhoods make a law that holds beyond its members.
 
-    Held-out values are exact, each member left out alone, and cost no further fit; with `ridge="auto"` the ridge is the
-    one that was chosen with all members.
+    Held-out values are exact, each member left out alone, and cost no further fit. With `ridge="auto"` a member is left
+    out of the choice, too, which is then made by the errors at pairs of members that are left out.
 
     Parameters
     ----------
@@ -112,14 +112,18 @@ class LinearFamily(WitnessFamily):
             theta=fit.theta,
             penalty=ridge,
             intercept=self.intercept,
-            ridges=fit.ridges,
+            ridges=fit.ridges if auto else None,
             values=None if len(rest) else fit.values,
             free=fit.free,
             family=self,
         )
 
     def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
-        return self.best_response(x, f, hoods).held_out_values(folds=folds)
+        if self.ridge != "auto":
+            return self.best_response(x, f, hoods).held_out_values(folds=folds)
+        x, f = check_points(x, f, hoods)
+        fit = fit_ridge(x, f.detach(), hoods, RIDGES, relative=True, intercept=self.intercept, nested=True)
+        return fit.held_out.to(f)
 
     def effective_size(self, n_features: int) -> int:
         return _checks.whole(n_features, 0, "n_features") + int(self.intercept) + 1
@@ -218,6 +222,8 @@ class LinearWitnesses(Witnesses):
         return torch.from_numpy(values).to(self.f.device)
 
     def held_out_values(self, *, folds: int = FOLDS) -> Tensor:
+        if self.ridges is not None:  # the choice of the ridge is part of the fit
+            return super().held_out_values(folds=folds)
         # Exact, and the fit is not repeated: a witness without member j misses f_j by its residual / (1 - leverage).
         x = self._read(self.x)
         values = held_out_from_fit(

@@ -39,6 +39,9 @@ class ScaledLinearFamily(WitnessFamily):
         return replace(fitted, x=x, theta=theta, penalty=penalty, family=self)
 
     def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        if self.ridge == "auto":
+            scaled = x.double() / torch.from_numpy(self.step)
+            return LinearFamily(ridge="auto").held_out_values(scaled, f, hoods, folds=folds)
         return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
     def effective_size(self, n_features: int) -> int:

@@ -53,7 +53,7 @@ class SparseLinearFamily(WitnessFamily):
     ----------
     terms : int
         The largest number of terms of a law, at least 1.
-    ridge : float or "auto"
+    ridge : float or {"auto"}
         A number is used as it is, with as many terms as `terms` allows; 0 is least squares. By default the number of
         terms T (none is possible) and the ridge of a law are those of the least leave-one-out error
 
