@@ -41,5 +41,9 @@ class ScaledLinearFamily(WitnessFamily):
     def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
         return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
+    @property
+    def is_linear(self) -> bool:
+        return self.ridge != "auto"
+
     def effective_size(self, n_features: int) -> int:
         return LinearFamily(ridge=self.ridge).effective_size(n_features)
