@@ -275,5 +275,6 @@ def test_a_bank_warns_of_small_neighborhoods_although_it_fits_them_once(generato
     x, f, _ = problem(generator)
     bank = pl.Bank(pl.SymmetricGame(pl.LinearFamily()), x, pl.nearest(x, k=5))
     bank.update(f)
-    with pytest.warns(pl.PellucidWarning, match="fewer members than twice the 3 columns"):
+    with pytest.warns(pl.PellucidWarning, match="fewer members than twice the 3 columns") as warned:
         bank.refit()
+    assert warned[0].filename == __file__
