@@ -117,11 +117,13 @@ class Bank(nn.Module):
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
         if index is None:
             self.predictions = check_points(self.x, f, self.hoods)[1].detach().clone()
-        elif self.predictions is None:
-            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
         else:
-            f, index = self._batch(f, index)
-            self.predictions[index] = f.detach().to(self.predictions)
+            self._put(*self._batch(f, index))
+
+    def _put(self, f: Tensor, index: Tensor) -> None:
+        if self.predictions is None:
+            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
+        self.predictions[index] = f.detach().to(self.predictions)
 
     def _batch(self, f: Any, index: Any) -> tuple[Tensor, Tensor]:
         """Predictions (B, K) and the points (B,) that they are for, checked against each other and the bank."""
@@ -193,9 +195,9 @@ class Bank(nn.Module):
         response = self._respond()
         device = f.device
         f, index = self._batch(f, index)
-        self.update(f, index)
-        self.steps += 1
-        self.points_since_fit += len(index)
+        self._put(f, index)
+        self.steps.add_(1)
+        self.points_since_fit.add_(len(index))
         if self._pays_by_consensus:
             terms = self.hoods.coverage[index].to(f) * squared_error(f, response.consensus[index])
         else:
