@@ -71,4 +71,4 @@ def test_what_cannot_be_compared_is_refused():
         compare_families(f, x, pl.nearest(x, k=2))
     with pytest.raises(pl.InputError, match="must leave some neighborhoods"):
         compare_families(f, x, hoods, judges=range(80))
-    assert list(CANDIDATES)[:3] == ["constant", "linear", "tree"]
+    assert list(CANDIDATES) == ["constant", "linear", "sparse linear", "tree", "shrunken tree"]

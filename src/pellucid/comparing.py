@@ -20,7 +20,7 @@ from pellucid.held_out import FEWEST
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import counted, percent
 from pellucid.text_tables import aligned
-from pellucid.witnesses import ConstantFamily, LinearFamily, TreeFamily, WitnessFamily
+from pellucid.witnesses import ConstantFamily, LinearFamily, SparseLinearFamily, TreeFamily, WitnessFamily
 from pellucid.witnesses.folds import FOLDS, values_by_folds
 from pellucid.witnesses.leave_one_out import distances_from_others
 
@@ -28,6 +28,7 @@ CANDIDATES: Mapping[str, WitnessFamily] = MappingProxyType(
     {
         "constant": ConstantFamily(),
         "linear": LinearFamily(ridge="auto"),
+        "sparse linear": SparseLinearFamily(terms=8),
         "tree": TreeFamily(),
         "shrunken tree": TreeFamily(min_leaf=3, shrinkage="auto"),
     }
@@ -133,7 +134,7 @@ def compare_families(
     >>> from pellucid.comparing import compare_families
     >>> x = torch.rand(200, 2, generator=torch.Generator().manual_seed(0))
     >>> compare_families(torch.sin(3 * x[:, 0]), x, pl.nearest(x, k=12)).best.name
-    'linear'
+    'sparse linear'
     """
     x, f = check_points(x, f, hoods)
     f = f.detach()

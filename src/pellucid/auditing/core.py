@@ -284,7 +284,7 @@ def audit(
         (N, P) features that the witnesses read.
     hoods : BaseNeighborhoods
         The n neighborhoods over the N points.
-    family : WitnessFamily or "auto"
+    family : WitnessFamily or {"auto"}
         Where the witnesses come from. "auto" takes the one of `pellucid.comparing.CANDIDATES` that holds best at
         members that it was not fitted to, in half of the neighborhoods; the other half are the judges.
     deviation : Deviation
