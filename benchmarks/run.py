@@ -131,6 +131,108 @@ def ridges(smoke: bool) -> list[dict[str, Any]]:
     return [compared(name, "loop over `Ridge`", ours / len(hoods), theirs / len(sample), 500.0, threads=1)]
 
 
+def many_features(smoke: bool) -> list[dict[str, Any]]:
+    """Ridge witnesses of 2048 bits, in the smaller of two forms, against a loop over scikit-learn's Ridge."""
+    from sklearn.linear_model import Ridge
+
+    torch.set_num_threads(1)
+    n, size = (20 if smoke else 1000), 115
+    x, f, hoods = fingerprints(n, size, np.random.default_rng(0))
+    f = f[:, :1].contiguous()
+    bits, values, sample = x.double().numpy(), f.numpy(), min(20, n)
+    family = pl.LinearFamily(ridge=3.0)
+
+    def loop() -> None:
+        for i in range(sample):
+            own = slice(i * size, (i + 1) * size)
+            Ridge(alpha=3.0).fit(bits[own], values[own])
+
+    ours, theirs = seconds(lambda: family.best_response(x, f, hoods), loop, repeats=1 if smoke else 7)
+    name = f"{n} ridge witnesses: 115 members, 2048 bits (150 vary)"
+    return [compared(name, "loop over `Ridge`", ours / n, theirs / sample, 50.0, threads=1)]
+
+
+def held_out(smoke: bool) -> list[dict[str, Any]]:
+    """Held-out deviations of linear witnesses against those at the members fitted to; features stay as they are."""
+    torch.set_num_threads(1)
+    n = 300 if smoke else 10_000
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(n, 10, generator=generator, dtype=torch.float64)
+    hoods, family = pl.nearest(x, k=20), pl.LinearFamily(ridge=1.0)
+
+    def play(held_out: bool) -> None:
+        f = torch.randn(n, 1, generator=generator, dtype=torch.float64)
+        witnesses = family.best_response(x, f, hoods)
+        (witnesses.held_out() if held_out else witnesses).deviations(f=f)
+
+    times = rounds(partial(play, True), partial(play, False), repeats=2 if smoke else 31)
+    ratio, (ours, theirs) = float(np.median(times[:, 0] / times[:, 1])), np.median(times, axis=0)
+    row = costs(
+        f"held-out deviations, {n} linear witnesses of 20 members, 10 features",
+        "deviations where fitted",
+        float(ours),
+        float(theirs),
+        1.1,
+        threads=1,
+    )
+    return [{**row, "ratio": ratio, "met": ratio <= 1.1}]
+
+
+def banked(smoke: bool) -> list[dict[str, Any]]:
+    """What a bank of linear witnesses adds to an epoch without a game."""
+    torch.set_num_threads(1)
+    n = 200 if smoke else 1500
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(n, 2048, generator=generator) < 0.05).to(torch.uint8)
+    # About as long an epoch as that of a small graph network on as many molecules.
+    predictor = nn.Sequential(
+        nn.Linear(2048, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(predictor.parameters(), lr=1e-4)
+    features, y, hoods = x.float(), torch.randn(n, 1, generator=generator), pl.nearest(x.float(), k=24)
+    rows = []
+    for kind in ("in-sample", "held-out"):
+        game = pl.SymmetricGame(pl.LinearFamily(ridge=3.0), held_out=kind == "held-out")
+        bank = pl.Bank(game, x, hoods, refit_every=5 * 64)
+        bank.update(y)
+        spent = {"game": 0.0}
+
+        def epoch(bank: pl.Bank | None, spent: dict[str, float] = spent) -> None:
+            spent["game"] = 0.0
+            for batch in torch.randperm(n, generator=generator).split(64):
+                optimizer.zero_grad()
+                f = predictor(features[batch])
+                loss = (f - y[batch]).square().mean()
+                if bank is not None:
+                    start = time.perf_counter()
+                    loss = loss + bank.penalty(f, batch)
+                    spent["game"] += time.perf_counter() - start
+                loss.backward()
+                optimizer.step()
+
+        repeats = 1 if smoke else 9
+        ratios, games, epochs = [], [], []
+        epoch(bank)
+        for _ in range(repeats):
+            # An epoch with a game and one without differ by less than epochs differ: the game's own time is taken.
+            start = time.perf_counter()
+            epoch(bank)
+            whole = time.perf_counter() - start
+            ratios.append(spent["game"] / (whole - spent["game"]))
+            games.append(spent["game"])
+            epochs.append(whole - spent["game"])
+        row = costs(
+            f"{kind} game with a bank: {n} points, 24 members, 2048 bits, ridge, refitted every 5 batches of 64",
+            "the rest of an epoch of a small network",
+            median(games),
+            median(epochs),
+            0.03,
+            threads=1,
+        )
+        rows.append({**row, "ratio": median(ratios), "met": median(ratios) <= 0.03})
+    return rows
+
+
 def series(batch: int) -> tuple[Tensor, Tensor, pl.Windows]:
     """Autoregressive features of random series, values to be witnessed, and windows of radius 9."""
     generator = torch.Generator().manual_seed(0)
@@ -354,7 +456,7 @@ def publish(name: str, sections: Sequence[Section]) -> None:
         write_section(README, f"benchmarks-{name}", table(report))
 
 
-SECTIONS = (training_step, trees, ridges, growth, startup)
+SECTIONS = (training_step, trees, ridges, many_features, held_out, banked, growth, startup)
 
 if __name__ == "__main__":
     publish("core", SECTIONS)

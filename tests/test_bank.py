@@ -38,7 +38,8 @@ def test_a_batch_is_remembered_for_the_next_refit_and_witnesses_stay_until_then(
     x, f, hoods = problem(generator)
     bank = pl.Bank(pl.SymmetricGame(pl.ConstantFamily()), x, hoods)
     bank.update(f)
-    before = bank.refit().parameters.clone()
+    bank.refit()
+    before = bank.witnesses.parameters.clone()
     batch = torch.tensor([3, 4])
     bank.penalty(f[batch] + 1, batch)
     torch.testing.assert_close(bank.witnesses.parameters, before)
@@ -46,7 +47,8 @@ def test_a_batch_is_remembered_for_the_next_refit_and_witnesses_stay_until_then(
     moved = f.detach().clone()
     moved[batch] += 1
     torch.testing.assert_close(bank.predictions, moved)
-    torch.testing.assert_close(bank.refit().parameters, pl.ConstantFamily().best_response(x, moved, hoods).parameters)
+    bank.refit()
+    torch.testing.assert_close(bank.witnesses.parameters, pl.ConstantFamily().best_response(x, moved, hoods).parameters)
 
 
 def test_the_order_of_calls_is_checked(generator):
@@ -96,7 +98,7 @@ def fits(monkeypatch, family=pl.ConstantFamily):
 @pytest.mark.parametrize(("every", "steps"), [(None, [0, 3, 6]), (1, list(range(8))), (20, [0, 2, 4, 6]), (60, [0, 6])])
 def test_witnesses_are_fitted_by_themselves_once_an_epoch_or_as_often_as_asked(every, steps, generator, monkeypatch):
     x, f, hoods = problem(generator)
-    bank = pl.Bank(pl.SymmetricGame(pl.ConstantFamily()), x, hoods, refit_every=every)
+    bank = pl.Bank(pl.SymmetricGame(pl.ConstantFamily(), form="direct"), x, hoods, refit_every=every)
     bank.update(f)
     answered = fits(monkeypatch)
     when = []
@@ -116,7 +118,8 @@ def test_a_bank_that_is_left_to_refit_asks_for_it(generator):
     bank.update(f)
     with pytest.raises(pl.InputError, match="no witnesses yet.*`bank.refit"):
         bank.penalty(f[:2], [0, 1])
-    first = bank.refit()
+    bank.refit()
+    first = bank.witnesses
     for _ in range(40):
         bank.penalty(f[:2], [0, 1])
     assert bank.witnesses is first
@@ -208,7 +211,8 @@ def test_a_bank_moves_with_its_neighborhoods(generator):
     x, f, hoods = problem(generator)
     bank = pl.Bank(GAMES[0], x, hoods)
     bank.update(f)
-    before = bank.refit()
+    bank.refit()
+    before = bank.witnesses
     assert bank.to("cpu").witnesses is before  # nothing has moved
     single = bank.to(torch.float32)
     assert single.x.dtype == single.predictions.dtype == torch.float32
@@ -227,3 +231,50 @@ def test_the_state_of_another_bank_is_refused(generator):
         bank.load_state_dict({"predictions": f[:29], **counts})
     bank.load_state_dict({"predictions": f.detach(), **counts})
     assert torch.equal(bank.predictions, f.detach())
+
+
+LINEAR = [pl.ConstantFamily(), pl.LinearFamily(), pl.LinearFamily(ridge=0.5)]
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize("family", LINEAR, ids=repr)
+def test_linear_witnesses_are_fitted_once_and_answers_are_those_of_fits(family, held_out, generator, monkeypatch):
+    x, f, hoods = problem(generator)
+    bank = pl.Bank(pl.SymmetricGame(family, held_out=held_out), x, hoods, refit_every=1)
+    bank.update(f)
+    bank.refit()
+    answered = fits(monkeypatch, type(family))
+    for step in range(3):
+        batch = torch.arange(30).roll(-10 * step)[:10]
+        bank.penalty(f[batch] + step, batch)
+    assert not answered  # the map was made by the first fit
+    monkeypatch.undo()
+    by_hand = family.best_response(x, bank.fitted_to, hoods)
+    torch.testing.assert_close(bank.witnesses.parameters, by_hand.parameters)
+    consensus = (by_hand.held_out() if held_out else by_hand).consensus()
+    moved = bank.predictions[batch] + 1
+    expected = 30 / 20 * (hoods.coverage[batch] * (moved - consensus[batch]).square().sum(1)).mean()
+    bank.refit_every = 0
+    torch.testing.assert_close(bank.penalty(moved, batch), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_the_map_follows_the_features_of_a_bank_that_moves(generator):
+    x, f, hoods = problem(generator)
+    game = pl.SymmetricGame(pl.LinearFamily(ridge=0.1))
+    bank = pl.Bank(game, x, hoods)
+    bank.update(f)
+    bank.refit()
+    single, fresh = bank.to(torch.float32), pl.Bank(game, x.float(), hoods)
+    fresh.update(f.float())
+    batch = torch.arange(30)
+    assert single.penalty(f.float(), batch).item() == fresh.penalty(f.float(), batch).item()
+
+
+def test_a_bank_warns_of_small_neighborhoods_although_it_fits_them_once(generator):
+    x, f, _ = problem(generator)
+    bank = pl.Bank(pl.SymmetricGame(pl.LinearFamily()), x, pl.nearest(x, k=5))
+    bank.update(f)
+    with pytest.warns(pl.PellucidWarning, match="fewer members than twice the 3 columns") as warned:
+        bank.refit()
+    assert warned[0].filename == __file__

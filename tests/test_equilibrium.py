@@ -299,7 +299,7 @@ def test_a_solver_that_does_not_arrive_says_so(monkeypatch):
 
 def test_families_without_a_known_equilibrium_are_refused():
     x, y, hoods = instance(0)
-    with pytest.raises(pl.PellucidError, match="known for ConstantFamily and LinearFamily"):
+    with pytest.raises(pl.PellucidError, match="linear in the predictions, such as ConstantFamily"):
         equilibrium.symmetric(y, x, hoods, pl.TreeFamily(), weight=1)
     with pytest.raises(pl.PellucidError, match="`margin` of uniform must be a finite number >= 0"):
         equilibrium.uniform(y, x, hoods, pl.ConstantFamily(), margin=-1)

@@ -20,7 +20,9 @@ from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
 from pellucid.games import Game, SymmetricGame
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses._arrays import numbers
 from pellucid.witnesses.base import HeldOutWitnesses, Witnesses
+from pellucid.witnesses.fixed_map import SparseMatrix, consensus_map
 
 _STALE = "predictions of the other processes would never reach its own"
 
@@ -50,6 +52,10 @@ class Bank(nn.Module):
     Witnesses are fitted to the bank by the first `penalty`, and anew by the first that comes after `refit_every`
     points: once an epoch by default. More often costs more and hardly helps, since between two fits the predictor
     moves little; `refit` fits them at once.
+
+    Witnesses that are linear in the predictions, `WitnessFamily.is_linear`, are not fitted every time: what features
+    and neighborhoods determine is computed once (which takes as long as a few fits), and for squared error a refit is
+    one product with a sparse matrix, `pellucid.witnesses.fixed_map`.
 
     A bank is a module, and its `state_dict` holds all that is needed to go on: the predictions, those that the
     witnesses were fitted to, and the counts of points and steps. The witnesses themselves are fitted again after a
@@ -105,16 +111,19 @@ class Bank(nn.Module):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
         self.register_buffer("points_since_fit", torch.zeros((), dtype=torch.int64))
         self._current: _Response | None = None
+        self._map: _Map | None = None
 
     def update(self, f: Tensor, index: Tensor | list[int] | None = None) -> None:
         """Put predictions f into the bank, for the points `index` or, without it, for all N."""
         if index is None:
             self.predictions = check_points(self.x, f, self.hoods)[1].detach().clone()
-        elif self.predictions is None:
-            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
         else:
-            f, index = self._batch(f, index)
-            self.predictions[index] = f.detach().to(self.predictions)
+            self._put(*self._batch(f, index))
+
+    def _put(self, f: Tensor, index: Tensor) -> None:
+        if self.predictions is None:
+            raise InputError("The bank is empty: fill it once with the predictions of all points, `bank.update(f)`")
+        self.predictions[index] = f.detach().to(self.predictions)
 
     def _batch(self, f: Any, index: Any) -> tuple[Tensor, Tensor]:
         """Predictions (B, K) and the points (B,) that they are for, checked against each other and the bank."""
@@ -135,20 +144,25 @@ class Bank(nn.Module):
             )
         return f, index
 
-    def refit(self) -> Witnesses:
-        """Fit all witnesses to the predictions in the bank, and return them."""
+    def refit(self) -> None:
+        """Fit all witnesses to the predictions in the bank; `witnesses` are these."""
         _checks.one_process("Bank", _STALE)
         if self.predictions is None:
             raise InputError("The bank is empty: fill it first with the predictions of all points, `bank.update(f)`")
         self.fitted_to = self.predictions.clone()
         self.points_since_fit.zero_()
         self._current = None
-        return self.witnesses
+        response = self._respond()
+        _ = response.consensus if self._pays_by_consensus else response.answers
 
     @property
     def witnesses(self) -> Witnesses:
         """The witnesses of the last `refit`."""
         return self._respond().witnesses
+
+    @property
+    def _pays_by_consensus(self) -> bool:
+        return self.game.deviation is squared_error and self.game.form != "direct"
 
     def _respond(self) -> _Response:
         """The present witnesses; fitted here where they have to be: after `refit`, and after a state was loaded."""
@@ -157,9 +171,16 @@ class Bank(nn.Module):
                 "There are no witnesses yet: call `bank.update(f)` with all predictions, then `bank.refit()`"
             )
         if self._current is None:
-            witnesses = self.game.family.best_response(self.x, self.fitted_to, self.hoods)
-            answers = witnesses.held_out(folds=self.game.folds) if self.game.held_out else witnesses
-            self._current = _Response(witnesses, answers)
+            first = self._map is None
+            if self._map is None:
+                self._map = _Map(
+                    consensus_map(self.game.family, self.x, self.hoods, held_out=self.game.held_out)
+                    if self._pays_by_consensus
+                    else None
+                )
+            self._current = _Response(self.game, self.x, self.fitted_to, self.hoods, self._map.matrix)
+            if first:  # also fitted as usual: a family may have something to warn of
+                _ = self._current.witnesses
         return self._current
 
     def penalty(self, f: Tensor, index: Tensor | list[int]) -> Tensor:
@@ -174,10 +195,10 @@ class Bank(nn.Module):
         response = self._respond()
         device = f.device
         f, index = self._batch(f, index)
-        self.update(f, index)
-        self.steps += 1
-        self.points_since_fit += len(index)
-        if self.game.deviation is squared_error and self.game.form != "direct":
+        self._put(f, index)
+        self.steps.add_(1)
+        self.points_since_fit.add_(len(index))
+        if self._pays_by_consensus:
             terms = self.hoods.coverage[index].to(f) * squared_error(f, response.consensus[index])
         else:
             rows, entries = response.entries_of(index)
@@ -194,7 +215,7 @@ class Bank(nn.Module):
         before = self.x
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.x is not before:
-            self.hoods, self._current = self.hoods.to(self.x.device), None
+            self.hoods, self._current, self._map = self.hoods.to(self.x.device), None, None
         return self
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *arguments: Any) -> None:
@@ -212,16 +233,37 @@ class Bank(nn.Module):
 
 
 @dataclass(frozen=True)
-class _Response:
-    """Witnesses, and what batches of points ask of them, computed once."""
+class _Map:
+    """What features and neighborhoods alone determine."""
 
-    witnesses: Witnesses
-    answers: Witnesses | HeldOutWitnesses
-    """The same, or in a held-out game what they say of members that they were not fitted to."""
+    matrix: SparseMatrix | None
+    """(N, N) from predictions to the consensus; None where that is no fixed map."""
+
+
+@dataclass(frozen=True)
+class _Response:
+    """The witnesses of the predictions f, and what batches of points ask of them, each computed when asked for."""
+
+    game: SymmetricGame
+    x: Tensor
+    f: Tensor
+    hoods: BaseNeighborhoods
+    matrix: SparseMatrix | None
+
+    @cached_property
+    def witnesses(self) -> Witnesses:
+        return self.game.family.best_response(self.x, self.f, self.hoods)
+
+    @cached_property
+    def answers(self) -> Witnesses | HeldOutWitnesses:
+        """The same, or in a held-out game what they say of members that they were not fitted to."""
+        return self.witnesses.held_out(folds=self.game.folds) if self.game.held_out else self.witnesses
 
     @cached_property
     def consensus(self) -> Tensor:
-        return self.answers.consensus()
+        if self.matrix is None:
+            return self.answers.consensus()
+        return torch.from_numpy(self.matrix @ numbers(self.f)).to(self.f)
 
     @cached_property
     def at_members(self) -> Tensor:
@@ -229,7 +271,7 @@ class _Response:
 
     def entries_of(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """For each entry of the neighborhoods that is one of the points: the batch row, and the entry."""
-        order, starts = self.witnesses.hoods.by_point
+        order, starts = self.hoods.by_point
         counts = starts[index + 1] - starts[index]
         rows = torch.repeat_interleave(torch.arange(len(index), device=index.device), counts)
         first = counts.cumsum(0) - counts

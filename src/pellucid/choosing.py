@@ -142,12 +142,9 @@ def choose(
         raise InputError(
             "Neighborhoods must have at least 2 members to leave one out", got="smaller ones", cure="join them"
         )
-    generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
-    order = large[torch.randperm(len(large), generator=generator)]
-    aside = len(order) >= 2 * _SET_ASIDE
     work = sum(m * min(m, x.shape[1]) ** 2 for m in (counts or [int(sizes.double().mean())]))
     most = min(_MOST, max(_FEWEST, int(_WORK / work)))
-    used = torch.sort(order[: min(most, len(order) // 2 if aside else len(order))]).values
+    used, others = choosing_half(large, most=most, seed=seed)
     choosing = hoods.select(used.to(hoods.device))
     compared = None if counts is None else min(_COMPARED, counts[0])
     options: list[int | None] = [*counts] if counts else [None]
@@ -164,8 +161,20 @@ def choose(
         candidates=tuple(candidates),
         compared=compared,
         used=used,
-        others=torch.sort(order[len(used) :]).values if aside else None,
+        others=others,
     )
+
+
+def choosing_half(neighborhoods: Tensor, *, most: int, seed: int) -> tuple[Tensor, Tensor | None]:
+    """A random half of the neighborhoods, at most so many, to choose settings by, and the others, to judge them by.
+
+    Of fewer than 20 neighborhoods all choose, and there are no others.
+    """
+    generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+    order = neighborhoods[torch.randperm(len(neighborhoods), generator=generator)]
+    aside = len(order) >= 2 * _SET_ASIDE
+    used = torch.sort(order[: min(most, len(order) // 2 if aside else len(order))]).values
+    return used, torch.sort(order[len(used) :]).values if aside else None
 
 
 def prefix(hoods: BaseNeighborhoods, count: int) -> Neighborhoods:

@@ -1,10 +1,10 @@
 """Exact equilibria of the games for an unconstrained predictor.
 
-Here the predictor is a free value f_j at every point, the task loss is sum_j (f_j - y_j)^2, the deviation is
-the squared error and witnesses are constant or linear, so that g^_i = P_i f on its neighborhood with a hat
-matrix P_i. The fixed points of the paper's theorems are then linear systems, and a small complementarity
-problem for the uniform criterion. All matrices are dense: meant for studying the games and for checking
-trained predictors on up to a few thousand points.
+Here the predictor is a free value f_j at every point, the task loss is sum_j (f_j - y_j)^2, the deviation is the
+squared error and witnesses are linear in f, as constant and linear functions are (`WitnessFamily.is_linear`), so that
+g^_i = P_i f on its neighborhood with a hat matrix P_i. The fixed points of the paper's theorems are then linear
+systems, and a small complementarity problem for the uniform criterion. The systems are dense: meant for studying the
+games and for checking trained predictors on up to a few thousand points.
 
 In the held-out games the witness of a member has not seen it. What it says is still linear in f, with the leave-one-out
 matrix in the place of the hat matrix:
@@ -26,8 +26,7 @@ from pellucid._point_checks import check_points
 from pellucid.errors import ConvergenceError, InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import WitnessFamily
-from pellucid.witnesses.leave_one_out import ALONE
-from pellucid.witnesses.linear import ConstantFamily, LinearFamily
+from pellucid.witnesses.fixed_map import unit_responses
 
 Array: TypeAlias = NDArray[Any]
 
@@ -45,7 +44,7 @@ def symmetric(
     sum_i E_i'E_i / m_i = N-bar, the equilibrium is [I + weight (N-bar - sum_i E_i'L_iE_i / m_i)] f = y.
     """
     _checks.at_least(weight, 0, "weight", "symmetric")
-    targets, features = _inputs(y, x, hoods)
+    features, targets = _inputs(y, x, hoods)
     matrix = np.eye(len(targets))
     for members, gap, _ in _gaps(features, hoods, family, held_out):
         matrix[np.ix_(members, members)] += weight * gap / len(members)
@@ -63,7 +62,7 @@ def asymmetric(
     center is a member.
     """
     _checks.at_least(weight, 0, "weight", "asymmetric")
-    targets, features = _inputs(y, x, hoods)
+    features, targets = _inputs(y, x, hoods)
     matrix = np.eye(len(targets))
     for center, (members, _, row) in zip(hoods.centers.tolist(), _gaps(features, hoods, family, held_out), strict=True):
         matrix[center, center] += weight
@@ -86,67 +85,40 @@ def uniform(
     place of P_i in the held-out game, it is the alternating best response that the game plays.
     """
     _checks.at_least(margin, 0, "margin", "uniform")
-    targets, features = _inputs(y, x, hoods)
+    features, targets = _inputs(y, x, hoods)
     # In units in which y has size 1: the solvers' tolerances then mean the same for every problem.
     unit = float(np.sqrt(np.square(targets).mean())) or 1.0
     gaps = [(members, gap) for members, gap, _ in _gaps(features, hoods, family, held_out)]
     return torch.from_numpy(unit * _Uniform(targets / unit, gaps, margin / unit**2).solve())
 
 
-def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Array, Array]:
+def _inputs(y: Any, x: Any, hoods: BaseNeighborhoods) -> tuple[Tensor, Array]:
     x, y = check_points(x, y, hoods, name="y")
-    return y.detach().cpu().double().numpy(), x.detach().cpu().double().numpy()
+    return x, y.detach().cpu().double().numpy()
 
 
 def _gaps(
-    features: Array, hoods: BaseNeighborhoods, family: WitnessFamily, held_out: bool
+    features: Tensor, hoods: BaseNeighborhoods, family: WitnessFamily, held_out: bool
 ) -> list[tuple[NDArray[np.int64], Array, Array]]:
     """For each neighborhood its members, I - P_i or I - L_i (m x m), and the row h_i (m,) that gives the value of the
     witness at its center.
     """
-    ridge, intercept = 0.0, True
-    if isinstance(family, ConstantFamily):
-        features = features[:, :0]
-    elif isinstance(family, LinearFamily) and family.ridge != "auto":
-        ridge, intercept = family.ridge, family.intercept
-    else:
+    if not family.is_linear:
         raise InputError(
-            "Exact equilibria are known for ConstantFamily and LinearFamily, with a number as its ridge",
+            "Exact equilibria are known for families that are linear in the predictions, such as ConstantFamily and "
+            "LinearFamily with a number as its ridge",
             got=f"{family!r}",
             cure="for other families train a predictor with the game",
         )
-    parts = []
-    for i, center in enumerate(hoods.centers.tolist()):
-        members = hoods.members_of(i).cpu().numpy()
-        m = len(members)
-        shift = features[members].mean(0) if intercept else 0.0
-        centered = features[members] - shift
-        # theta = solver f; with an intercept the mean of f is added back: P = 1 1'/m + X solver.
-        u, s, vt = np.linalg.svd(centered, full_matrices=False)
-        positive = s > max(centered.shape) * np.finfo(float).eps * s.max(initial=0.0) * 10
-        inverse = np.where(positive, s, 0.0) / (np.where(positive, s, 1.0) ** 2 + ridge)
-        solver = vt.T @ (inverse[:, None] * u.T)
-        average = np.full(m, 1 / m) if intercept else np.zeros(m)
-        gap, row = np.eye(m) - centered @ solver - average, (features[center] - shift) @ solver + average
-        if held_out:
-            inverse_squares = np.where(positive, 1 / (np.where(positive, s, 1.0) ** 2 + ridge), 0.0)
-            gap = _left_out(gap, (u * inverse_squares) @ u.T)
-            at_center = members == center
-            row = np.eye(m)[at_center][0] - gap[at_center][0] if at_center.any() else row
-        parts.append((members, gap, row))
-    return parts
-
-
-def _left_out(gap: Array, dual: Array) -> Array:
-    """I - L for I - P: each row divided by its diagonal 1 - P_jj.
-
-    Where a member alone determines a direction that is 0 / 0, and the limit of small ridges is the same quotient of the
-    inverse of the centered Gram matrix (`dual`). A member without others, or alike to all of them, keeps its own value.
-    """
-    alone = np.diag(gap) < ALONE
-    numerator = np.where(alone[:, None], dual, gap)
-    diagonal = np.where(alone, np.diag(dual), np.diag(gap))[:, None]
-    return np.asarray(np.where(diagonal > 0, numerator / np.where(diagonal > 0, diagonal, 1.0), 0.0))
+    parts: dict[int, tuple[NDArray[np.int64], Array, Array]] = {}
+    for which, witnesses in unit_responses(family, features, hoods):
+        answers = witnesses.held_out() if held_out else witnesses
+        rows = answers.at_centers().numpy()
+        m = rows.shape[1]
+        maps = answers.at_members().reshape(-1, m, m).numpy()
+        for i, matrix, row in zip(which.tolist(), maps, rows, strict=True):
+            parts[i] = (hoods.members_of(i).cpu().numpy(), np.eye(m) - matrix, row)
+    return [parts[i] for i in range(len(hoods))]
 
 
 class _Uniform:

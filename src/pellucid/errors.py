@@ -163,5 +163,8 @@ def quietly() -> Iterator[None]:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    """Whether the frame is one of this library, or of torch, which calls games that are modules."""
-    return frame.f_code.co_filename.startswith(_INSIDE) or frame.f_globals.get("__name__", "").startswith("torch.")
+    """Whether the frame is one of this library, or of what calls it in between: torch, for games that are modules, and
+    functools, for properties that are computed once.
+    """
+    module = frame.f_globals.get("__name__", "")
+    return frame.f_code.co_filename.startswith(_INSIDE) or module == "functools" or module.startswith("torch.")

@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 import pellucid as pl
 from pellucid import metrics
+from pellucid.comparing import compare_families
 
 
 def test_it_judges_scikit_learn_models_from_their_predictions():
@@ -44,6 +45,11 @@ def test_every_number_follows_its_definition(generator):
         total += (f[own] - f[own].mean(0)).square().sum()
     assert report.explained == pytest.approx(1 - float(residual / total))
     assert report.quantiles()[0.5] == pytest.approx(report.deviations.quantile(0.5).item())
+    left_out = family.held_out_values(x, f, hoods)
+    expected = hoods.sum_members((f[hoods.members] - left_out).abs().sum(1)) / 9
+    torch.testing.assert_close(report.held_out_deviations, expected)
+    assert report.quantiles(held_out=True)[0.5] == pytest.approx(expected.quantile(0.5).item())
+    assert report.to_dict()["held_out_deviation"] == pytest.approx(expected.mean().item())
     assert report.worst(3) == report.deviations.argsort(descending=True)[:3].tolist()
     assert json.loads(json.dumps(report.to_dict()))["neighborhoods"] == 40
 
@@ -53,21 +59,22 @@ def test_it_prints_as_a_table():
     f = torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1], dtype=torch.float64)
     report = pl.audit(f, x, pl.windows([8], radius=7), pl.ConstantFamily())
     expected = """\
-        held-out variance explained           0.0 %
-        variance explained where fitted       0.0 %
-        neighborhoods                             8
-        members, median (largest)             8 (8)
-        deviation, mean                        0.25
-        deviation, 5% quantile                 0.25
-        deviation, 25% quantile                0.25
-        deviation, 50% quantile                0.25
-        deviation, 75% quantile                0.25
-        deviation, 95% quantile                0.25
-        deviation, 100% quantile               0.25
-        rmse at the centers                     0.5
-        bound near a center, 90 %         not known
-        generalized AUC, local               0.0000
-        generalized AUC, global              0.0000
+        held-out variance explained             0.0 %
+        variance explained where fitted         0.0 %
+        neighborhoods                               8
+        members, median (largest)               8 (8)
+        held-out deviation, mean               0.3265
+        held-out deviation, 5% quantile        0.3265
+        held-out deviation, 25% quantile       0.3265
+        held-out deviation, 50% quantile       0.3265
+        held-out deviation, 75% quantile       0.3265
+        held-out deviation, 95% quantile       0.3265
+        held-out deviation, 100% quantile      0.3265
+        deviation where fitted, mean             0.25
+        rmse at the centers                       0.5
+        bound near a center, 90 %           not known
+        generalized AUC, local                 0.0000
+        generalized AUC, global                0.0000
         """ + report.caution()
     assert str(report) == dedent(expected)
     assert report.caution().startswith("held-out variance explained is 0.0 %: at members that it was not fitted to")
@@ -113,11 +120,11 @@ def test_a_neighborhood_of_two_has_no_bound():
 def test_of_a_constant_predictor_there_is_nothing_to_explain():
     report = pl.audit(np.ones(5), np.zeros((5, 1)), pl.windows([5], radius=1), pl.ConstantFamily())
     assert np.isnan(report.explained)
-    assert report.to_dict()["explained"] is None
-    assert "held-out variance explained       undefined" in str(report)
+    assert report.to_dict()["explained_where_fitted"] is None
+    assert "held-out variance explained         undefined" in str(report)
     assert not report.caution()
     assert torch.isnan(report.local_auc).all()
-    assert str(report).endswith("generalized AUC, global           undefined")
+    assert str(report).endswith("generalized AUC, global             undefined")
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["auc_global"] is None
 
 
@@ -159,4 +166,34 @@ def test_shares_far_below_zero_say_no_more_than_that():
     x = torch.tensor([[0.0], [1e-9], [2e-9], [1.0]], dtype=torch.float64).repeat(5, 1)
     f = torch.randn(20, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     report = pl.audit(f, x, pl.from_lists([range(i, i + 3) for i in range(17)], n_points=20), pl.LinearFamily())
-    assert "held-out variance explained      below -9999 %" in str(report)
+    assert "held-out variance explained        below -9999 %" in str(report)
+
+
+def test_auto_takes_the_family_that_holds_best_and_judges_it_by_the_others(tmp_path):
+    x = torch.rand(150, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    f = torch.sin(4 * x[:, 0]) + x[:, 1]
+    hoods = pl.nearest(x, k=15)
+    report = pl.audit(f, x, hoods, "auto")
+    comparison = compare_families(f, x, hoods)
+    assert report.comparison.scores == comparison.scores
+    assert comparison.best.name == "sparse linear"  # the third column says nothing
+    assert report.family is comparison.family
+    assert torch.equal(report.judges, comparison.others)
+    assert report.to_dict()["families"] == [score.to_dict() for score in comparison.scores]
+    assert "linear (chosen)" in report.text()
+    assert comparison.text() in report.text()
+    report.to_html(tmp_path / "audit.html")
+    page = (tmp_path / "audit.html").read_text()
+    assert "Which family holds best" in page
+    assert f"{100 * comparison.best.held_out:.1f}" in page
+    assert "families" not in pl.audit(f, x, hoods, pl.LinearFamily()).text()
+    with pytest.raises(pl.InputError, match="such as LinearFamily\\(\\), or \"auto\". Got 'best'"):
+        pl.audit(f, x, hoods, "best")
+
+
+def test_judges_that_are_set_have_no_part_in_the_choice_of_a_family():
+    x = torch.rand(60, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    hoods = pl.nearest(x, k=10)
+    report = pl.audit(x[:, 0] ** 2, x, hoods, "auto", judges=range(40))
+    assert report.judges.tolist() == list(range(40))
+    assert report.comparison.used.tolist() == list(range(40, 60))

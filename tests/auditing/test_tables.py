@@ -2,10 +2,12 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from pellucid import InputError
 from pellucid.auditing.reading import read_predictions
 from pellucid.auditing.tables import audit_predictions
+from pellucid.comparing import CANDIDATES
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def test_errors_of_each_output_are_those_of_its_members(table):
         ({"ridge": 1.0, "depth": 2}, "depth", "`depth` is for trees, and `ridge` for linear witnesses. Got both"),
         ({"ridge": 1.0, "family": "tree"}, "ridge", "`ridge` is for linear witnesses. Got `family='tree'`"),
         ({"depth": 1, "family": "constant"}, "depth", "`depth` is for tree witnesses"),
-        ({"family": "forest"}, "family", "must be linear, tree or constant. Got 'forest'"),
+        ({"family": "forest"}, "family", "must be linear, tree, constant or auto. Got 'forest'"),
         ({"threshold": 1.0}, "threshold", "`threshold` must be between 0 and 1. Got 1"),
         ({"level": 2.0}, "level", "`level` must be a confidence between 0 and 1. Got 2.0"),
     ],
@@ -73,3 +75,19 @@ def test_settings_that_do_not_go_together_are_refused(table, settings, parameter
     with pytest.raises(InputError, match=message) as refused:
         audit_predictions(table, **settings)
     assert refused.value.parameter == parameter
+
+
+def test_auto_compares_families_and_tells_so(table, tmp_path):
+    result = audit_predictions(table, family="auto", neighbors=15)
+    comparison = result.audit.comparison
+    assert [score.name for score in comparison.scores] == list(CANDIDATES)
+    assert result.family == comparison.best.name
+    assert comparison.text() in result.text()
+    result.write(tmp_path / "audit.json")
+    content = json.loads((tmp_path / "audit.json").read_text())
+    assert content["audit"]["families"] == [score.to_dict() for score in comparison.scores]
+    chosen = audit_predictions(table, family="auto")  # the number of neighbors, too
+    assert torch.equal(chosen.audit.judges, chosen.choice.others)
+    assert not set(chosen.audit.comparison.used.tolist()) & set(chosen.choice.others.tolist())
+    with pytest.raises(InputError, match="`ridge` is for linear witnesses"):
+        audit_predictions(table, family="auto", ridge=1.0)

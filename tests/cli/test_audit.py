@@ -139,7 +139,7 @@ def test_trees_find_a_step(tmp_path):
     result = run(path, "--family", "tree", "--depth", 1, "--neighbors", 40, "-o", tmp_path / "out.json")
     x = np.stack([SPEED, LOAD], axis=1)
     content = json.loads((tmp_path / "out.json").read_text())
-    assert content["audit"]["deviation"] == 0
+    assert content["audit"]["deviation_where_fitted"] == 0
     assert content["outputs"] == ["f"]
     splits = 0
     for row, members in zip(content["rows"], nearest(40), strict=True):

@@ -64,9 +64,11 @@ def test_an_audit_tells_which_variance_is_honest(audited, tmp_path):
     page = Page(write_audit(audited, tmp_path / "audit.html").read_text(encoding="utf-8"))
     found = audited.to_dict()
     words = page.words.replace("\u00a0", " ")
-    held_out, fitted = (f"{100 * found[key]:.0f} %" for key in ("held_out_variance_explained", "explained"))
+    held_out, fitted = (
+        f"{100 * found[key]:.0f} %" for key in ("held_out_variance_explained", "explained_where_fitted")
+    )
     assert f"Held-out variance explained {held_out} at members not fitted to; {fitted} at those fitted to" in words
-    assert f"high even for noise {100 * found['explained']:.1f} %" in words
+    assert f"high even for noise {100 * found['explained_where_fitted']:.1f} %" in words
     assert f"no better than a constant {100 * found['held_out_variance_explained']:.1f} %" in words
 
 

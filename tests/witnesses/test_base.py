@@ -35,6 +35,7 @@ FAMILIES = [
     pl.TreeFamily(min_leaf=2, shrinkage=3.0),
     pl.TreeFamily(shrinkage="auto"),
     pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1)),
+    pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1), by="held_out"),
     NeighborFamily(),
 ]
 

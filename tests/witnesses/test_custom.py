@@ -88,3 +88,63 @@ def test_the_best_of_several_is_saturated_where_the_chosen_one_is():
     assert chosen.saturated(torch.tensor([1, 2])).tolist() == [False, True]
     means = pl.BestOf(pl.ConstantFamily(), pl.LinearFamily()).best_response(x, torch.ones(40, 1), hoods)
     assert not means.saturated().any()  # the first of equals
+
+
+def brute_force(family, x, f, hoods, folds):
+    """(M, K) held-out values in plain loops, one fit for each neighborhood and fold."""
+    values = torch.empty(len(hoods.members), f.shape[1], dtype=f.dtype)
+    for i in range(len(hoods)):
+        own, first = hoods.members_of(i), int(hoods.offsets[i])
+        exact = isinstance(family, pl.LinearFamily)
+        for fold in range(len(own) if exact else folds):
+            out = torch.arange(len(own)) % (len(own) if exact else folds) == fold
+            fitted = family.best_response(x, f, pl.from_lists([own[~out].tolist()], [int(own[0])], len(x)))
+            values[first + out.nonzero().flatten()] = fitted.evaluate(torch.zeros(int(out.sum())).long(), x[own[out]])
+    return values
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
+@pytest.mark.parametrize("deviation", [pl.squared_error, pl.absolute_error])
+def test_the_best_held_out_is_the_one_of_brute_force(deviation, generator):
+    x = torch.randn(60, 4, generator=generator, dtype=torch.float64)
+    noise = torch.randn(60, 2, generator=generator, dtype=torch.float64)
+    f = torch.where(x[:, :1] > 0, x[:, :2], noise)  # laws on one side, noise on the other
+    hoods = pl.nearest(x, k=12)
+    families = [pl.LinearFamily(), pl.TreeFamily(depth=2), LassoFamily()]
+    best = pl.BestOf(families, by="held_out", deviation=deviation, folds=3)
+    fitted = best.best_response(x, f, hoods)
+    by_hand = [brute_force(family, x, f, hoods, 3) for family in families]
+    deviations = torch.stack(
+        [hoods.sum_members(deviation(f[hoods.members], values)) / hoods.sizes for values in by_hand]
+    )
+    choice = deviations.argmin(0)
+    assert len(choice.unique()) == 3
+    assert torch.equal(fitted.choice, choice)
+    expected = torch.stack(by_hand)[choice[hoods.rows], torch.arange(len(hoods.rows))]
+    torch.testing.assert_close(fitted.held_out_values(folds=3), expected)
+    torch.testing.assert_close(best.held_out_values(x, f, hoods, folds=3), expected)
+    torch.testing.assert_close(fitted.held_out(folds=3).deviations(deviation), deviations.amin(0))
+    # In-sample, the most flexible one follows its members best, whatever holds.
+    assert not torch.equal(pl.BestOf(families, deviation=deviation).best_response(x, f, hoods).choice, choice)
+    # Other folds than those of the choice: the same witnesses, left out in another way.
+    others = torch.stack([brute_force(family, x, f, hoods, 4) for family in families])
+    expected = others[choice[hoods.rows], torch.arange(len(hoods.rows))]
+    torch.testing.assert_close(fitted.held_out_values(folds=4), expected)
+
+
+def test_the_best_at_members_chooses_again_without_the_members_that_are_left_out(generator):
+    x = torch.randn(30, 1, generator=generator, dtype=torch.float64)
+    f = torch.randn(30, 1, generator=generator, dtype=torch.float64)
+    hoods = pl.nearest(x, k=8)
+    best = pl.BestOf(pl.ConstantFamily(), pl.TreeFamily(depth=1))
+    values = best.best_response(x, f, hoods).held_out_values(folds=4)
+    torch.testing.assert_close(values, brute_force(best, x, f, hoods, 4))
+
+
+def test_a_wrong_choice_of_the_best_is_refused():
+    with pytest.raises(pl.InputError, match='`by` of BestOf must be "members" or "held_out". Got \'folds\''):
+        pl.BestOf(pl.ConstantFamily(), by="folds")
+    with pytest.raises(pl.InputError, match="`folds` must be a whole number >= 2"):
+        pl.BestOf(pl.ConstantFamily(), folds=1)
+    shown = repr(pl.BestOf(pl.ConstantFamily(), by="held_out", folds=3))
+    assert shown == "BestOf(ConstantFamily(), deviation=squared_error, by='held_out', folds=3)"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
@@ -15,14 +15,15 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid._point_checks import check_points
+from pellucid.comparing import FamilyComparison, compare_families
 from pellucid.deviations import Deviation, squared_error
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError, Parameter, quietly
 from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
 from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, median_bounds, no_bound_reason
 from pellucid.verdicts import NEAR_ZERO
-from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.base import HeldOutWitnesses, Witnesses, WitnessFamily
 from pellucid.witnesses.witness import Witness
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -42,6 +43,10 @@ def _share(value: float | None) -> str:
     return "undefined" if value is None else percent(value, 1)
 
 
+def _named(quantiles: dict[float, float]) -> dict[str, float]:
+    return {f"{q:.0%}": value for q, value in quantiles.items()}
+
+
 def _score(value: float | None, otherwise: str = "undefined") -> str:
     return otherwise if value is None else f"{value:.4f}"
 
@@ -52,7 +57,7 @@ class Audit:
     """How well a family's witnesses match a predictor; prints as a table."""
 
     deviations: Tensor = field(repr=False)
-    """(n,) D_i of each neighborhood."""
+    """(n,) D_i of each neighborhood, at the members that its witness was fitted to; see `held_out_deviations`."""
     local_auc: Tensor = field(repr=False)
     """(n, K) generalized AUC between witness and predictor inside each neighborhood, NaN where undefined."""
     global_auc: Tensor
@@ -69,10 +74,25 @@ class Audit:
     """The neighborhoods that held-out measures and bounds come from; None for all."""
     cure: str = field(default=_CURE, repr=False)
     """What to do where they explain next to nothing."""
+    deviation: Deviation = field(default=squared_error, repr=False)
+    """The measure of the deviations."""
+    comparison: FamilyComparison | None = field(default=None, repr=False)
+    """How the family was chosen, if it was."""
 
-    def quantiles(self) -> dict[float, float]:
-        """Quantiles of the deviations."""
-        values = np.quantile(self.deviations.double().numpy(), _QUANTILES)
+    @cached_property
+    def held_out_deviations(self) -> Tensor:
+        """(n,) D_i of each neighborhood at members that its witness was not fitted to: exact for linear witnesses, by
+        folds for others; see `WitnessFamily.held_out_values`.
+        """
+        witnesses = self.witnesses
+        with quietly():  # the neighborhoods are those of which a fit has warned already
+            values = self.family.held_out_values(witnesses.x, witnesses.f, witnesses.hoods)
+        return HeldOutWitnesses(witnesses=witnesses, values=values).deviations(self.deviation).cpu()
+
+    def quantiles(self, *, held_out: bool = False) -> dict[float, float]:
+        """Quantiles of the deviations, where the witnesses were fitted or held out."""
+        deviations = self.held_out_deviations if held_out else self.deviations
+        values = np.quantile(deviations.double().numpy(), _QUANTILES)
         return dict(zip(_QUANTILES, values.tolist(), strict=True))
 
     def __getitem__(self, i: int) -> Witness:
@@ -171,15 +191,18 @@ class Audit:
         """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
         return {
             "neighborhoods": len(self.deviations),
-            "deviation": float(self.deviations.double().mean()),
-            "deviation_quantiles": {f"{q:.0%}": value for q, value in self.quantiles().items()},
-            "rmse_at_centers": self.rmse,
-            "explained": _none_if_nan(self.explained),
             "held_out_variance_explained": _mean(torch.from_numpy(self.held_out.explained())),
+            "explained_where_fitted": _none_if_nan(self.explained),
+            "held_out_deviation": float(self.held_out_deviations.double().mean()),
+            "held_out_deviation_quantiles": _named(self.quantiles(held_out=True)),
+            "deviation_where_fitted": float(self.deviations.double().mean()),
+            "deviation_where_fitted_quantiles": _named(self.quantiles()),
+            "rmse_at_centers": self.rmse,
             "auc_local": _mean(self.local_auc),
             "auc_global": _mean(self.global_auc),
             "level": check_level(level),
             "bound": self._median_bounds(level),
+            "families": None if self.comparison is None else [score.to_dict() for score in self.comparison.scores],
         }
 
     def _median_bounds(self, level: float) -> list[float | None]:
@@ -215,11 +238,15 @@ class Audit:
         sizes = self.witnesses.hoods.sizes.cpu().numpy()
         rows = [
             ("held-out variance explained", _share(summary["held_out_variance_explained"])),
-            ("variance explained where fitted", _share(summary["explained"])),
+            ("variance explained where fitted", _share(summary["explained_where_fitted"])),
             ("neighborhoods", f"{len(self.deviations)}"),
             ("members, median (largest)", f"{np.median(sizes):g} ({sizes.max():g})"),
-            ("deviation, mean", f"{summary['deviation']:.4g}"),
-            *((f"deviation, {name} quantile", f"{v:.4g}") for name, v in summary["deviation_quantiles"].items()),
+            ("held-out deviation, mean", f"{summary['held_out_deviation']:.4g}"),
+            *(
+                (f"held-out deviation, {name} quantile", f"{value:.4g}")
+                for name, value in summary["held_out_deviation_quantiles"].items()
+            ),
+            ("deviation where fitted, mean", f"{summary['deviation_where_fitted']:.4g}"),
             ("rmse at the centers", f"{self.rmse:.4g}"),
             *(
                 (f"bound near a center, {percent(level)}{name}", _score(value, "not known"))
@@ -230,14 +257,15 @@ class Audit:
         ]
         width = max(len(label) for label, _ in rows)
         lines = [f"{label:<{width}}  {value:>10}" for label, value in rows]
-        return "\n".join([*lines, *([self.caution()] if self.caution() else [])])
+        families = [] if self.comparison is None else ["", self.comparison.text()]
+        return "\n".join([*lines, *families, *([self.caution()] if self.caution() else [])])
 
 
 def audit(
     f: Any,
     x: Any,
     hoods: BaseNeighborhoods,
-    family: WitnessFamily,
+    family: WitnessFamily | Literal["auto"],
     *,
     deviation: Deviation = squared_error,
     features: Sequence[str] | None = None,
@@ -256,8 +284,9 @@ def audit(
         (N, P) features that the witnesses read.
     hoods : BaseNeighborhoods
         The n neighborhoods over the N points.
-    family : WitnessFamily
-        Where the witnesses come from.
+    family : WitnessFamily or {"auto"}
+        Where the witnesses come from. "auto" takes the one of `pellucid.comparing.CANDIDATES` that holds best at
+        members that it was not fitted to, in half of the neighborhoods; the other half are the judges.
     deviation : Deviation
         The measure d(f, g) of the deviations.
     features, outputs : sequence of str, optional
@@ -270,15 +299,19 @@ def audit(
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
     x, f = check_points(x, f, hoods)
     f = f.detach()
-    if not isinstance(family, WitnessFamily):
-        raise InputError(
-            f"{Parameter('family')} must be a witness family, such as LinearFamily()",
-            got=f"{family!r}",
-            parameter="family",
-        )
     if judges is not None:
         judges = _checks.indices(judges, "judges")
         _checks.in_range(judges, len(hoods), "`judges`", "neighborhoods")
+    comparison = None
+    if isinstance(family, str) and family == "auto":
+        comparison = compare_families(f, x, hoods, judges=judges)
+        family, judges = comparison.family, comparison.others
+    if not isinstance(family, WitnessFamily):
+        raise InputError(
+            f'{Parameter("family")} must be a witness family, such as LinearFamily(), or "auto"',
+            got=f"{family!r}",
+            parameter="family",
+        )
     witnesses = family.best_response(x, f, hoods).named(features, outputs)
     spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
     residual = f[hoods.members].double() - witnesses.at_members().double()
@@ -292,4 +325,6 @@ def audit(
         witnesses=witnesses,
         family=family,
         judges=judges,
+        deviation=deviation,
+        comparison=comparison,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Literal, Protocol, final
 
 import numpy as np
 
@@ -143,7 +143,7 @@ class Predictions:
         bases = [(1 - self.x[:, start:end].sum(1, keepdims=True)) / math.sqrt(2) for start, end in several]
         return np.concatenate([x, *bases], axis=1)
 
-    def linear_family(self, ridge: float = 0.0) -> ScaledLinearFamily:
+    def linear_family(self, ridge: float | Literal["auto"] = 0.0) -> ScaledLinearFamily:
         """Linear witnesses that read all features alike, in their steps, and are written in their units."""
         return ScaledLinearFamily(step=self.step, ridge=ridge)
 

@@ -11,12 +11,13 @@ from pellucid.auditing.core import Audit, audit
 from pellucid.auditing.predictions import Predictions
 from pellucid.auditing.text import cure, describe
 from pellucid.choosing import RIDGES, Choice, candidates_for, choose, prefix
+from pellucid.comparing import CANDIDATES, compare_families
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.trust import LEVEL, check_level
-from pellucid.witnesses import ConstantFamily, TreeFamily, WitnessFamily, effective_depth
+from pellucid.witnesses import ConstantFamily, LinearFamily, TreeFamily, WitnessFamily, effective_depth
 
-FamilyName: TypeAlias = Literal["linear", "tree", "constant"]
+FamilyName: TypeAlias = Literal["linear", "tree", "constant", "auto"]
 
 
 @final
@@ -26,8 +27,8 @@ class TableAudit:
 
     audit: Audit
     predictions: Predictions
-    family: FamilyName
-    """The kind of the witnesses."""
+    family: str
+    """The kind of the witnesses, set or chosen."""
     neighborhoods: str
     """What a neighborhood is, in words."""
     ridge: float | None
@@ -71,8 +72,9 @@ def audit_predictions(
     ----------
     predictions : Predictions
         The table, from `read_predictions`.
-    family : {"linear", "tree", "constant"}, optional
-        The kind of the witnesses; by default trees for molecules and if a depth is set, else linear.
+    family : {"linear", "tree", "constant", "auto"}, optional
+        The kind of the witnesses; by default trees for molecules and if a depth is set, else linear. "auto" takes the
+        one that holds best at members that it was not fitted to, see `pellucid.comparing`.
     neighbors : int, optional
         Members of a neighborhood, for rows that are neither grouped nor molecules.
     ridge : float, optional
@@ -91,6 +93,13 @@ def audit_predictions(
             f"{Parameter('threshold')} must be between 0 and 1", got=f"{threshold:g}", parameter="threshold"
         )
     hoods, witnesses, choice = _settings(predictions, kind, neighbors, ridge, depth, threshold)
+    judges = None if choice is None else choice.others
+    comparison = None
+    if kind == "auto":
+        # Linear witnesses read standardized features.
+        families = {**CANDIDATES, "linear": predictions.linear_family("auto")}
+        comparison = compare_families(predictions.f, predictions.x, hoods, families, judges=judges)
+        witnesses, judges = comparison.family, comparison.others
     result = audit(
         predictions.f,
         predictions.x,
@@ -98,14 +107,15 @@ def audit_predictions(
         witnesses,
         features=predictions.features,
         outputs=predictions.outputs,
-        judges=None if choice is None else choice.others,
+        judges=judges,
     )
+    result = replace(result, comparison=comparison)
     if choice is not None:
         result = replace(result, cure=cure(predictions))
     return TableAudit(
         audit=result,
         predictions=predictions,
-        family=kind,
+        family=kind if comparison is None else comparison.best.name,
         neighborhoods=_describe_neighborhoods(predictions, int(hoods.sizes.max()), threshold),
         ridge=ridge if choice is None else choice.best.ridge,
         choice=choice,
@@ -124,9 +134,9 @@ def _family(predictions: Predictions, family: FamilyName | None, ridge: float | 
         )
     trees = depth is not None or (predictions.smiles is not None and ridge is None)
     kind: FamilyName = family or ("tree" if trees else "linear")
-    if kind not in ("linear", "tree", "constant"):
+    if kind not in ("linear", "tree", "constant", "auto"):
         raise InputError(
-            f"{Parameter('family')} must be linear, tree or constant", got=f"{family!r}", parameter="family"
+            f"{Parameter('family')} must be linear, tree, constant or auto", got=f"{family!r}", parameter="family"
         )
     for name, value, owner in (("ridge", ridge, "linear"), ("depth", depth, "tree")):
         if value is not None and kind != owner:
@@ -153,6 +163,8 @@ def _settings(
 ) -> tuple[BaseNeighborhoods, WitnessFamily, Choice | None]:
     """Neighborhoods and a family of witnesses: what is not set is chosen by leave-one-out."""
     family: WitnessFamily | None = None
+    if kind == "auto":  # neighbors are chosen for linear witnesses; families are compared with so many
+        family = LinearFamily(ridge="auto")
     if kind == "constant":
         family = ConstantFamily()
     if kind == "tree":

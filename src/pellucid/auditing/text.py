@@ -103,7 +103,8 @@ def _notes(result: TableAudit) -> list[str]:
             f"every neighborhood is the whole table of {len(predictions)} rows, so that all witnesses are one and the "
             f"same; take fewer {Parameter('neighbors')}, or more rows."
         )
-    if result.family == "linear" and not result.ridge and size <= len(predictions.features) + 1:
+    unridged = result.family == "linear" and not result.ridge and result.audit.comparison is None
+    if unridged and size <= len(predictions.features) + 1:
         notes.append(
             f"{size} members determine a linear function of {len(predictions.features)} features: it follows any "
             f"predictor there, and the deviation says nothing. Take more {Parameter('neighbors')}, fewer "

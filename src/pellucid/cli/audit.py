@@ -22,6 +22,7 @@ class Family(StrEnum):
     LINEAR = "linear"
     TREE = "tree"
     CONSTANT = "constant"
+    AUTO = "auto"
 
 
 class Blanks(StrEnum):
@@ -65,7 +66,11 @@ def audit(
     ] = None,
     family: Annotated[
         Family | None,
-        typer.Option(metavar="|".join(Family), help="Of witnesses.", show_default="linear; tree for molecules"),
+        typer.Option(
+            metavar="|".join(Family),
+            help="Of witnesses; auto takes the one that holds best where it was not fitted.",
+            show_default="linear; tree for molecules",
+        ),
     ] = None,
     ridge: Annotated[
         float | None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from pellucid.auditing.core import Audit
+    from pellucid.comparing import FamilyComparison
 
 # Neighborhoods at either end that are shown; of fewer than eight none is called the least or the most trustworthy.
 _SHOWN, _FEW = 5, 8
@@ -127,7 +128,7 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
     summary = audit.to_dict(level)
     sizes = audit.witnesses.hoods.sizes.cpu().numpy()
     relative, outputs = audit.relative(), _outputs(audit)
-    quantiles = summary["deviation_quantiles"]
+    quantiles = summary["held_out_deviation_quantiles"]
     held_out, caution = summary["held_out_variance_explained"], audit.caution()
     several = len(outputs) > 1
     pooled = "; of all outputs together, in their own units" if several else ""
@@ -139,18 +140,19 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
         "trust": _trust(audit, summary["bound"], level),
         "level": percent(level),
         "outputs": outputs,
+        "families": None if audit.comparison is None else _families(audit.comparison),
         "histogram": histogram({"distance": relative.tolist()}, "mean distance, in standard deviations"),
         "tiles": [
             {
                 "name": "Variance explained",
-                "value": percent(summary["explained"], 0),
+                "value": percent(summary["explained_where_fitted"], 0),
                 "note": "at the members fitted to",
             }
             if held_out is None
             else {
                 "name": "Held-out variance explained",
                 "value": percent(held_out, 0),
-                "note": f"at members not fitted to; {percent(summary['explained'], 0)} at those fitted to",
+                "note": f"at members not fitted to; {percent(summary['explained_where_fitted'], 0)} at those fitted to",
             },
             {
                 "name": "Distance, median",
@@ -169,18 +171,36 @@ def _common(audit: Audit, level: float) -> dict[str, Any]:
             ("Held-out variance explained", percent(held_out, 1),
              "of the predictor's inside the neighborhoods, at members that the witness was not fitted to: the honest "
              "one; zero is no better than a constant"),
-            ("Variance explained", percent(summary["explained"], 1),
+            ("Variance explained where fitted", percent(summary["explained_where_fitted"], 1),
              "at the members that the witnesses were fitted to: high even for noise"),
             ("Neighborhoods", number(summary["neighborhoods"]), ""),
             ("Members", f"{np.median(sizes):g}", f"median; the largest has {sizes.max():g}"),
-            ("Deviation, mean", number(summary["deviation"]), f"of predictor and witness over the members{pooled}"),
-            ("Deviation, quantiles", f"{number(quantiles['5%'])} {NOTHING} {number(quantiles['95%'])}",
+            ("Held-out deviation, mean", number(summary["held_out_deviation"]),
+             f"of predictor and witness at members that the witness was not fitted to{pooled}"),
+            ("Held-out deviation, quantiles", f"{number(quantiles['5%'])} {NOTHING} {number(quantiles['95%'])}",
              f"from 5 % to 95 %; the largest is {number(quantiles['100%'])}"),
+            ("Deviation where fitted, mean", number(summary["deviation_where_fitted"]),
+             f"at the members that the witnesses were fitted to{pooled}"),
             ("RMSE at the centers", number(summary["rmse_at_centers"]), f"of predictor and witness{pooled}"),
             ("Pairs ordered alike, locally", percent(summary["auc_local"], 1), "generalized AUC inside neighborhoods"),
             ("Pairs ordered alike, globally", percent(summary["auc_global"], 1), "generalized AUC over all centers"),
         ],
     }  # fmt: skip
+
+
+def _families(comparison: FamilyComparison) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]], str]:
+    """What each family explains: head, rows of cells with whether they were chosen, and what the numbers are."""
+    lines = [
+        (score.name, [(percent(score.held_out, 1), score.chosen), (percent(score.where_fitted, 1), False)])
+        for score in comparison.scores
+    ]
+    about = (
+        f"Variance explained in {counted(len(comparison.used), 'neighborhood')}, at members that the witness was not "
+        "fitted to and at those it was. Chosen is the family that holds best at the former."
+    )
+    if comparison.others is not None:
+        about += f" All other numbers for held-out members come from the {len(comparison.others)} other neighborhoods."
+    return ["held out", "where fitted"], lines, about
 
 
 def _trust(audit: Audit, bounds: Sequence[float | None], level: float) -> str:

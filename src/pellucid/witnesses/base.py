@@ -85,6 +85,16 @@ class WitnessFamily(ABC):
         x, f = check_points(x, f, hoods)
         return values_by_folds(self.best_response, x, f, hoods, folds=folds)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the witnesses' values are linear in f, for given features and neighborhoods: sums and multiples of
+        predictions get sums and multiples of witnesses.
+
+        Then they are a fixed map of the predictions, which a `Bank` computes once, and equilibria are exact. A family
+        of your own says so where it is; by default it is not.
+        """
+        return False
+
     def effective_size(self, n_features: int) -> int:
         """The smallest effective neighborhood size: with fewer members a witness can follow any predictor.
 

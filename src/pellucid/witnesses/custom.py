@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.folds import FOLDS
 from pellucid.witnesses.witness import Witness
 
 Predict: TypeAlias = Callable[[Any], Any]
@@ -122,7 +123,13 @@ def _call(function: Predict, x: Tensor, outputs: int) -> Tensor:
 class BestOf(WitnessFamily):
     """Several families, and for each neighborhood the witness that deviates least (the first, if equal).
 
-    The union of the families is a family itself, so every game can be played with it.
+    The union of the families is a family itself, so every game can be played with it. With `by="members"` deviations
+    are those at the members that witnesses are fitted to, which favors whatever can follow them; with `by="held_out"`
+    those at members that they were not fitted to, which favors what holds at the next point.
+
+    Held-out values are those of families that were fitted without the member. With `by="members"` the choice is made
+    again without it, too. With `by="held_out"` they are those of the witness that was chosen: the choice has seen all
+    members, so that the smallest of several held-out deviations is a little too small.
 
     Parameters
     ----------
@@ -130,19 +137,55 @@ class BestOf(WitnessFamily):
         The families to choose from.
     deviation : Deviation
         The measure of the choice; pass the deviation of the game.
+    by : {"members", "held_out"}
+        The deviations that choose.
+    folds : int
+        The number of folds by which held-out deviations choose, for families that have to be fitted again; see
+        `WitnessFamily.held_out_values`.
     """
 
     def __init__(
-        self, *families: WitnessFamily | Sequence[WitnessFamily], deviation: Deviation = squared_error
+        self,
+        *families: WitnessFamily | Sequence[WitnessFamily],
+        deviation: Deviation = squared_error,
+        by: Literal["members", "held_out"] = "members",
+        folds: int = FOLDS,
     ) -> None:
         self.families = _checks.flat(families, WitnessFamily, "BestOf", "witness families")  # type: ignore[type-abstract]
-        self.deviation = deviation
+        if by not in ("members", "held_out"):
+            raise InputError(
+                '`by` of BestOf must be "members" or "held_out"',
+                got=f"{by!r}",
+                cure='"held_out" chooses what holds at the next point',
+                parameter="by",
+            )
+        self.deviation, self.by, self.folds = deviation, by, _checks.whole(folds, 2, "folds")
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> ChosenWitnesses:
         candidates = [family.best_response(x, f, hoods) for family in self.families]
-        deviations = torch.stack([c.deviations(self.deviation) for c in candidates])
         first = candidates[0]
-        return ChosenWitnesses(x=first.x, f=first.f, hoods=hoods, candidates=candidates, choice=deviations.argmin(0))
+        if self.by == "members":
+            deviations = torch.stack([candidate.deviations(self.deviation) for candidate in candidates])
+            choice, held_out = deviations.argmin(0), None
+        else:
+            left_out = [candidate.held_out(folds=self.folds) for candidate in candidates]
+            choice = torch.stack([answers.deviations(self.deviation) for answers in left_out]).argmin(0)
+            held_out = _of_choice([answers.values for answers in left_out], choice[hoods.rows])
+        return ChosenWitnesses(
+            x=first.x,
+            f=first.f,
+            hoods=hoods,
+            candidates=candidates,
+            choice=choice,
+            held_out_choice=held_out,
+            folds=self.folds,
+            family=self,
+        )
+
+    def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
+        if self.by == "members":
+            return super().held_out_values(x, f, hoods, folds=folds)
+        return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
     def effective_size(self, n_features: int) -> int:
         # Each family can follow only predictors in sets of measure 0 from its own size on, and so can their union.
@@ -150,7 +193,8 @@ class BestOf(WitnessFamily):
 
     def __repr__(self) -> str:
         name = getattr(self.deviation, "__name__", self.deviation)
-        return f"BestOf({', '.join(map(repr, self.families))}, deviation={name})"
+        chosen = "" if self.by == "members" else f", by={self.by!r}, folds={self.folds}"
+        return f"BestOf({', '.join(map(repr, self.families))}, deviation={name}{chosen})"
 
 
 @final
@@ -161,6 +205,10 @@ class ChosenWitnesses(Witnesses):
     candidates: list[Witnesses] = field(repr=False)
     choice: Tensor = field(repr=False)
     """(n,) which candidate each neighborhood chose."""
+    held_out_choice: Tensor | None = field(default=None, repr=False)
+    """(M, K) held-out values of the chosen ones, where these chose."""
+    folds: int = field(default=FOLDS, repr=False)
+    """The number of folds that these come from."""
 
     @property
     def parameters(self) -> list[Any]:
@@ -176,6 +224,14 @@ class ChosenWitnesses(Witnesses):
                 result[rows] = candidate.evaluate(which[rows], x[rows]).double()
         return result
 
+    def held_out_values(self, *, folds: int = FOLDS) -> Tensor:
+        if self.held_out_choice is None:
+            return super().held_out_values(folds=folds)
+        if folds == self.folds:
+            return self.held_out_choice
+        values = [candidate.held_out_values(folds=folds) for candidate in self.candidates]
+        return _of_choice(values, self.choice[self.hoods.rows])
+
     def saturated(self, which: Tensor | None = None) -> Tensor:
         choice = self.choice if which is None else self.choice[which]
         every = torch.stack([candidate.saturated(which) for candidate in self.candidates])
@@ -183,3 +239,8 @@ class ChosenWitnesses(Witnesses):
 
     def witness(self, i: int, **common: Any) -> Witness:
         return self.candidates[int(self.choice[i])].witness(i, **common)
+
+
+def _of_choice(values: Sequence[Tensor], choice: Tensor) -> Tensor:
+    """(M, K) of several tables of values in each row that of the choice (M,)."""
+    return torch.stack(list(values))[choice, torch.arange(len(choice), device=choice.device)]

@@ -125,6 +125,10 @@ class LinearFamily(WitnessFamily):
         fit = fit_ridge(x, f.detach(), hoods, RIDGES, relative=True, intercept=self.intercept, nested=True)
         return fit.held_out.to(f)
 
+    @property
+    def is_linear(self) -> bool:
+        return self.ridge != "auto"
+
     def effective_size(self, n_features: int) -> int:
         return _checks.whole(n_features, 0, "n_features") + int(self.intercept) + 1
 
@@ -143,6 +147,10 @@ class ConstantFamily(WitnessFamily):
 
     def held_out_values(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods, *, folds: int = FOLDS) -> Tensor:
         return self.best_response(x, f, hoods).held_out_values(folds=folds)
+
+    @property
+    def is_linear(self) -> bool:
+        return True
 
     def effective_size(self, n_features: int) -> int:
         return 2

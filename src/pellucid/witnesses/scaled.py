@@ -44,5 +44,9 @@ class ScaledLinearFamily(WitnessFamily):
             return LinearFamily(ridge="auto").held_out_values(scaled, f, hoods, folds=folds)
         return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
+    @property
+    def is_linear(self) -> bool:
+        return self.ridge != "auto"
+
     def effective_size(self, n_features: int) -> int:
         return LinearFamily(ridge=self.ridge).effective_size(n_features)
