@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REPORTS = ROOT / "paper" / "held_out"
 README = ROOT / "paper" / "README.md"
+MODELS = ROOT / "out" / "held_out"
 LEVEL = 0.9
 
 
@@ -135,6 +136,7 @@ def run(cell: Cell) -> dict[str, Any]:
     start, busy = time.monotonic(), time.process_time()
     model = untrained(cell).fit(train, validation=0, progress=False)
     seconds, processor = time.monotonic() - start, time.process_time() - busy
+    model.save(MODELS / cell["size"] / cell["name"])
 
     def rmse(data: Molecules) -> float:
         return float(np.sqrt(np.square(model.predict(data) - data.y).mean()))

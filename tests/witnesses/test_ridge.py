@@ -26,7 +26,7 @@ HOODS = pl.from_lists([list(range(25)), list(range(10, 60)), list(range(3))], [0
 def test_the_ridge_is_that_of_ridge_cv(p, bits, intercept):
     x, f = points(p, bits=bits)
     witnesses = pl.LinearFamily(ridge="auto", intercept=intercept).best_response(x, f, HOODS)
-    for i in range(3):
+    for i in range(2):  # in the third all ridges may be equally good
         own = HOODS.members_of(i)
         features, values = x[own].double().numpy(), f[own].numpy()
         centered = features - features.mean(0) if intercept else features
