@@ -73,11 +73,20 @@ def _inverse_diagonal(lower, inverse, diagonal):
     diagonal[:] = 0.0
     for i in range(size):
         row, scale = inverse[i], lower[i, i]
-        row[: i + 1] = 0.0
-        for k in range(i):
-            weight, other = lower[i, k] * scale, inverse[k]
-            for j in range(k + 1):
+        row[:] = 0.0
+        k = 0
+        while k + 3 < i:  # rows end in zeros, so that four of them share a pass
+            w0, w1, w2, w3 = lower[i, k], lower[i, k + 1], lower[i, k + 2], lower[i, k + 3]
+            r0, r1, r2, r3 = inverse[k], inverse[k + 1], inverse[k + 2], inverse[k + 3]
+            for j in range(k + 4):
+                row[j] -= w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+            k += 4
+        for rest in range(k, i):
+            weight, other = lower[i, rest], inverse[rest]
+            for j in range(rest + 1):
                 row[j] -= weight * other[j]
+        for j in range(i):
+            row[j] *= scale
         row[i] = scale
         for j in range(i + 1):
             diagonal[j] += row[j] * row[j]
@@ -101,18 +110,21 @@ def _varying(x, own, columns):
 
 
 @njit(cache=True, nogil=True)
-def _common_bits(x, own, columns, count, gram):
-    """Write the number of columns in which two rows are both 1, for all pairs: their inner products."""
-    m, length = len(own), (count + 63) // 64
-    words = np.zeros((m, length), np.uint64)
+def _common_bits(table, gram):
+    """Write the number of columns in which two rows of a table of 0 and 1 are both 1, for all pairs."""
+    m, count = table.shape
+    words = np.zeros((m, (count + 63) // 64), np.uint64)
     for i in range(m):
-        row = x[own[i]]
-        for v in range(count):
-            words[i, v // 64] |= np.uint64(row[columns[v]] != 0) << np.uint64(v % 64)
+        row = table[i]
+        for w in range(words.shape[1]):
+            word, low = np.uint64(0), 64 * w
+            for v in range(min(64, count - low)):
+                word |= np.uint64(row[low + v]) << np.uint64(v)
+            words[i, w] = word
     for i in range(m):
         for j in range(i + 1):
             both = np.uint64(0)
-            for w in range(length):
+            for w in range(words.shape[1]):
                 both += ones(words[i, w] & words[j, w])
             gram[i, j] = np.float64(both)
 
@@ -240,19 +252,24 @@ def ridge_range(
                 y[j, c] = f[own[j], c] - mean[c]
         dual = count > m
         size = m if dual else count
+        table = np.empty((m, count), x.dtype)
+        for j in range(m):
+            row = x[own[j]]
+            for v in range(count):
+                table[j, v] = row[columns[v]]
         gram = np.empty((size, size))
         shift = np.zeros(count)
         centered = np.empty((0, count))
         right = np.zeros((0 if dual else count, outputs))
         if dual and bits:
-            _common_bits(x, own, columns, count, gram)
+            _common_bits(table, gram)
             if intercept:
                 _center_gram(gram)
         else:
             centered = np.empty((m, count))
             for j in range(m):
                 for v in range(count):
-                    centered[j, v] = x[own[j], columns[v]]
+                    centered[j, v] = table[j, v]
                     shift[v] += constant * centered[j, v]
             for j in range(m):
                 for v in range(count):
@@ -317,24 +334,28 @@ def ridge_range(
             _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
         else:
             _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
-        slopes, average = np.zeros((count, outputs)), np.zeros(count)
-        # The dual weights of a fit with an intercept add up to zero: features may be counted from the first member's.
+        slopes, average = np.zeros((outputs, count)), np.zeros(count)
         for j in range(m):
             for v in range(count):
-                value = np.float64(x[own[j], columns[v]])
-                average[v] += constant * value
-                if dual:
-                    value -= np.float64(x[own[0], columns[v]]) if intercept else 0.0
-                    for c in range(outputs):
-                        slopes[v, c] += value * theta[j, c]
-        if not dual:
-            slopes[:] = theta
+                average[v] += constant * table[j, v]
+        if dual:
+            # Dual weights of a fit with an intercept add up to zero: features may be counted from the first member's.
+            start = np.empty(count)
+            for v in range(count):
+                start[v] = np.float64(table[0, v]) if intercept else 0.0
+            for j in range(m):
+                for c in range(outputs):
+                    weight = theta[j, c]
+                    for v in range(count):
+                        slopes[c, v] += weight * (table[j, v] - start[v])
+        else:
+            slopes[:] = theta.T
         parameters[i] = 0.0
         parameters[i, 0] = mean
         for v in range(count):
             for c in range(outputs):
-                parameters[i, 1 + columns[v], c] = slopes[v, c]
-                parameters[i, 0, c] -= slopes[v, c] * average[v]
+                parameters[i, 1 + columns[v], c] = slopes[c, v]
+                parameters[i, 0, c] -= slopes[c, v] * average[v]
         if nested and m == 2:  # whatever the ridge
             for j in range(m):
                 for c in range(outputs):
