@@ -20,7 +20,7 @@ from pellucid.molecules import ContributionExplanation, MoleculeExplanation, Mor
 from pellucid.molecules._scale import STEPS, step_color, steps
 from pellucid.molecules.explaining import explain_each
 from pellucid.molecules.tasks import Task
-from pellucid.report.numbers import percent
+from pellucid.numbers import percent
 
 SERIES = blockers()
 SHIFT, SCALE = 100.0, 10.0

@@ -187,7 +187,7 @@ def explain_by_contributions(
     x = witnesses.x[witnesses.hoods.members[around.entries]].cpu().numpy()
     f, left_out = (part.double().cpu().numpy() for part in (around.f, held_out))
     ridge = witnesses.penalty if witnesses.ridges is None else witnesses.ridges[i]
-    law = terms_of(x, witnesses.coefficients[i].cpu().numpy(), f - left_out, float(ridge))
+    law = terms_of(x, witnesses.coefficients[i].cpu().numpy(), f, float(ridge))
     spread = np.where(f.std(0) > 0, f.std(0), 1.0)
     contributions = law.contributions * task.scale
     values = task.natural(left_out)

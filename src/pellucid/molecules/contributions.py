@@ -12,13 +12,14 @@ The coefficient is linear in the predictions, theta_t = w_t' f with
 
     w_t = n_t (Z Z' + ridge)^-1 z_t,     z_t = x_t - mean,     Z all centered bits,
 
-and the law that is fitted without member j has theta_t - w_tj (f_j - g_j), where g_j is its held-out value: a law that
+and the law that is fitted without member j has theta_t - w_tj (f_j - g_j), where g_j is what it says of j: a law that
 goes through the point (x_j, g_j) is not changed by it. The standard error is the jackknife over these exact refits,
 
     se_t^2 = (m - 1)/m  sum_j (delta_tj - mean of delta_t)^2,     delta_tj = w_tj (f_j - g_j),
+    f_j - g_j = residual_j / (1 - H_jj),     1 - H = ridge (Z Z' + ridge)^-1 - 1 1'/m,
 
-with the ridge as it was chosen. It says how much the coefficient depends on which members there are; what the ridge
-takes away from all coefficients, its bias, is not in it.
+all of them with the ridge that was chosen with all members. It says how much the coefficient depends on which members
+there are; what the ridge takes away from all coefficients, its bias, is not in it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Terms(NamedTuple):
     """(T,) whether it occurs in the first member."""
 
 
-def terms_of(x: np.ndarray, theta: np.ndarray, misses: np.ndarray, ridge: float) -> Terms:
+def terms_of(x: np.ndarray, theta: np.ndarray, f: np.ndarray, ridge: float) -> Terms:
     """The terms of one law.
 
     Parameters
@@ -60,8 +61,8 @@ def terms_of(x: np.ndarray, theta: np.ndarray, misses: np.ndarray, ridge: float)
         (m, P) bits of the members, of which the first is the molecule.
     theta : ndarray
         (P, K) coefficients.
-    misses : ndarray
-        (m, K) f_j - g_j, where g_j is what the law that is fitted without member j says of it.
+    f : ndarray
+        (m, K) predictions, to which it was fitted.
     ridge : float
         The ridge of the fit.
     """
@@ -77,7 +78,9 @@ def terms_of(x: np.ndarray, theta: np.ndarray, misses: np.ndarray, ridge: float)
     errors = np.zeros_like(values)
     if len(bits):
         gram = (z * sizes[:, None]).T @ z
-        weights = sizes[:, None] * np.linalg.solve(gram + ridge * np.eye(m), z.T).T  # (T, m)
+        inverse = np.linalg.inv(gram + ridge * np.eye(m))
+        weights = sizes[:, None] * (z @ inverse)  # (T, m)
+        misses = ridge * (inverse @ (f - f.mean(0))) / (ridge * np.diag(inverse) - 1 / m)[:, None]
         delta = weights[..., None] * misses  # (T, m, K)
         errors = np.sqrt((m - 1) / m * np.square(delta - delta.mean(1, keepdims=True)).sum(1))
     return Terms(bits, values, errors, values * z[:, :1], columns.sum(1).astype(int), present)
