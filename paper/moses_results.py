@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paper.moses import REPORTS, chosen
 from paper.runs import ROOT, SIZES, load_config, read_reports, save_figure, write_section
 
-from pellucid.molecules import MoleculeExplanation
+from pellucid.molecules import TreeExplanation
 from pellucid.molecules.drawing import plot_tree
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def speed(study: Study) -> str:
 
 def figure4(report: dict[str, Any]) -> Figure:
     """One molecule's tree, its leaves with the number of members in each."""
-    e = MoleculeExplanation.from_dict(report["figure4"])
+    e = TreeExplanation.from_dict(report["figure4"])
     return plot_tree(e.witness, e.substructures, path=e.path, molecule=e.smiles, outputs=[])
 
 

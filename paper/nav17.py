@@ -19,7 +19,7 @@ from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pellucid.molecules import MoleculeExplanation, Molecules, PropertyModel
+    from pellucid.molecules import Molecules, PropertyModel, TreeExplanation
 
 REPORTS = ROOT / "paper" / "nav17"
 README = ROOT / "paper" / "README.md"
@@ -64,11 +64,12 @@ def figure(run: Path) -> Figure:
     shows with a neighborhood that is large enough.
     """
     from pellucid import summaries
-    from pellucid.molecules import PropertyModel
+    from pellucid.molecules import PropertyModel, TreeExplanation
 
     large = [e for e in summaries.read(run).explanations if len(e.explanation["members"]) >= MEMBERS]
     smiles = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0).explanation["smiles"]
-    return side_by_side({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
+    explanations = {name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")}
+    return side_by_side({name: e for name, e in explanations.items() if isinstance(e, TreeExplanation)})
 
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
@@ -83,7 +84,7 @@ def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
                    measure_rows(models, measures("RMSE")))  # fmt: skip
 
 
-def side_by_side(explanations: dict[str, MoleculeExplanation]) -> Figure:
+def side_by_side(explanations: dict[str, TreeExplanation]) -> Figure:
     """Several trees in one figure, each in the size that it wants."""
     from matplotlib.figure import Figure
 

@@ -13,7 +13,7 @@ import numpy as np
 from paper.runs import ROOT, SIZES, load_config, read_reports, save_figure, write_section
 from paper.tox21 import REPORTS, chosen
 
-from pellucid.molecules import MoleculeExplanation
+from pellucid.molecules import TreeExplanation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -302,7 +302,7 @@ def figure5(study: Study) -> Figure:
 def figure1(study: Study, model: str) -> Figure:
     """The tree of one molecule."""
     shown = study.reports[f"figure1-seed{study.config['seeds'][0]}"]["example"][model]
-    explanation = MoleculeExplanation.from_dict(shown["explanation"])
+    explanation = TreeExplanation.from_dict(shown["explanation"])
     return explanation.plot(title=f"{model.upper()}: depth {shown['depth']:g}, {shown['nodes']:g} nodes")
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pellucid.explanations import Explanation
-from pellucid.molecules import MoleculeExplanation
+from pellucid.molecules import ContributionExplanation, TreeExplanation
 from pellucid.series import ForecastExplanation
 
 
@@ -49,7 +49,7 @@ def test_words_files_and_pictures_follow_from_what_an_explanation_says(tmp_path)
     assert "<svg" in toy._repr_svg_()
 
 
-@pytest.mark.parametrize("kind", [MoleculeExplanation, ForecastExplanation])
+@pytest.mark.parametrize("kind", [TreeExplanation, ContributionExplanation, ForecastExplanation])
 def test_every_explanation_can_be_called_in_the_same_way(kind):
     methods = [name for name in vars(Explanation) if not name.startswith("_")]
     assert {"text", "to_dict", "rows", "to_html", "plot", "to_json", "to_csv"} <= set(methods)

@@ -114,7 +114,7 @@ class CurveDomain(Domain):
             model.witnesses(data).deviations().mean()
         )
 
-    def measures(self, test):
+    def measures(self, test, model):
         accuracy = Measure(key="error", title="error", better="lower")
         return [accuracy, Measure(key=HELD_OUT, title="held-out variance explained")]
 

@@ -272,8 +272,8 @@ class Domain(ABC, Generic[Data, ModelT]):
     # -- evaluation --------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def measures(self, test: Data) -> Sequence[Measure]:
-        """The measures to compare, as rows of a table; accuracy first."""
+    def measures(self, test: Data, model: ModelT) -> Sequence[Measure]:
+        """The measures to compare, as rows of a table, accuracy first; the model tells what its witnesses are."""
 
     @abstractmethod
     def evaluate(self, model: ModelT, test: Data, *, progress: bool = False) -> Evaluation:

@@ -9,7 +9,7 @@ from blockers import blockers
 import pellucid as pl
 from pellucid import InputError
 from pellucid.molecules import MoleculeExplanation, Morgan, SimilarityRule
-from pellucid.molecules.explanation import explain
+from pellucid.molecules.explaining import explain_each
 from pellucid.molecules.tasks import Task
 
 SERIES = blockers()
@@ -26,7 +26,7 @@ def explained(targets=("activity",), center=0):
     x = Morgan()(around.points).dense()
     witnesses = pl.TreeFamily(criterion="absolute").best_response(x, f, around.hoods).named(outputs=targets)
     task = Task(kind="regression", shift=np.full(len(targets), 100.0), scale=np.full(len(targets), 10.0))
-    return explain(witnesses, around, task, Morgan()), f, x
+    return explain_each(witnesses, around, task=task, morgan=Morgan())[0], f, x
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_lonely_molecule_is_called_so():
     around = similar.neighborhoods(["CCO"], [], similar.groups([]), jobs=1, progress=False, cache="none")
     witnesses = pl.TreeFamily().best_response(Morgan()(["CCO"]).dense(), torch.ones(1, 1), around.hoods)
     task = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
-    alone = explain(witnesses.named(outputs=["y"]), around, task, Morgan())
+    (alone,) = explain_each(witnesses.named(outputs=["y"]), around, task=task, morgan=Morgan())
     assert "too few similar molecules" in str(alone)
     assert alone.changes() == []
     alone.plot()

@@ -1,5 +1,7 @@
 from .analogs import RGroups as RGroups
-from .explanation import Change as Change
+from .contribution_explanation import ContributionExplanation as ContributionExplanation
+from .contribution_explanation import Term as Term
+from .exchanges import Exchange as Exchange
 from .explanation import Member as Member
 from .explanation import MoleculeExplanation as MoleculeExplanation
 from .files import moses as moses
@@ -23,3 +25,5 @@ from .scores import PropertyScores as PropertyScores
 from .substructures import Substructure as Substructure
 from .table import Molecules as Molecules
 from .table import Rejection as Rejection
+from .tree_explanation import Change as Change
+from .tree_explanation import TreeExplanation as TreeExplanation

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from html import escape
 from typing import TYPE_CHECKING
 
 from pellucid.errors import InputError
 from pellucid.molecules._depiction import depict, molecule_in_plane
 from pellucid.molecules._rdkit_drawing import Atom, Drawing, Letter, Point, Style, draw
+from pellucid.molecules._scale import step_class
 from pellucid.molecules.substructures import Substructure
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 # Units of a bond and of letters: coordinates are whole numbers, so a bond needs enough of them.
 _BOND, _LETTER = 40.0, 22
 # Room around a drawing, and the least that a picture shows: small molecules are not blown up.
-_MARGIN = {"molecule": 6, "substructure": 15}
-_LEAST = {"molecule": (260, 170), "substructure": (120, 80)}
+_MARGIN = {"molecule": 6, "substructure": 15, "colored": 15}
+_LEAST = {"molecule": (260, 170), "substructure": (120, 80), "colored": (260, 170)}
 # Elements with a color of their own; the others are written in that of the text.
 _COLORED = frozenset(["N", "O", "S", "F", "Cl", "Br", "I", "P"])
 # Widths of letters in Helvetica and Arial, in units of the size; RDKit's own are one for all capitals.
@@ -46,6 +47,23 @@ class Pictures:
         if key not in self._symbols:
             self._symbols[key] = _draw_molecule(key, smiles)
         return _use(key, "molecule", smiles if label is None else label)
+
+    def colored(self, smiles: str, levels: Sequence[int], *, label: str) -> Markup:
+        """A molecule whose atoms stand on colored grounds.
+
+        Parameters
+        ----------
+        smiles : str
+            The molecule.
+        levels : sequence of int
+            The color of each atom, in the order of the SMILES, as a step of the scale; see `_scale`.
+        label : str
+            What the picture shows, for those who do not see it.
+        """
+        key = _key("a", f"{smiles} {list(levels)}")
+        if key not in self._symbols:
+            self._symbols[key] = _draw_colored(key, smiles, levels)
+        return _use(key, "molecule", label)
 
     def substructure(self, substructure: Substructure) -> Markup:
         """The atoms and bonds that a bit stands for, on a ground with the color of their radius."""
@@ -80,6 +98,19 @@ def _draw_molecule(key: str, smiles: str) -> str:
     except InputError:
         return f'<symbol class="pls" id="{key}" viewBox="0 0 260 170"><text x="60" y="90">no picture</text></symbol>'
     return _symbol(key, draw(molecule, _STYLE, whole=True), "molecule")
+
+
+def _draw_colored(key: str, smiles: str, levels: Sequence[int]) -> str:
+    drawing = draw(molecule_in_plane(smiles), _STYLE, whole=True)
+    discs: dict[int, list[list[GridPoint]]] = {}
+    # Hydrogens that RDKit added for the drawing come last, and have no ground.
+    for atom, level in zip(drawing.atoms, levels, strict=False):
+        if level:
+            discs.setdefault(level, []).append([_rounded((atom.x, atom.y))] * 2)
+    ground = "".join(_path(f"a {step_class(level)}", points) for level, points in sorted(discs.items()))
+    # Letters have the color of the text, for the grounds already say something.
+    plain = drawing._replace(atoms=[atom._replace(symbol="") for atom in drawing.atoms])
+    return _symbol(key, plain, "colored", ground)
 
 
 def _draw_substructure(key: str, substructure: Substructure) -> str:

@@ -188,6 +188,21 @@ def _steps(kind: str, values: Mapping[str, str]) -> tuple[Step, ...]:
     raise RuntimeError(f"RDKit's drawing must consist of paths, ellipses, polygons and texts. Got <{kind}>.")
 
 
+def disc(atom: Atom, radius: float, fill: str) -> Outline:
+    """The colored ground of one atom.
+
+    Parameters
+    ----------
+    atom : Atom
+        Where the atom lies.
+    radius : float
+        The radius of the disc, in the units of the drawing.
+    fill : str
+        Its color.
+    """
+    return Outline(_ellipse(atom.x, atom.y, radius, radius), fill, "none", 0.0, None, frozenset())
+
+
 def _command(letter: str, numbers: str) -> list[Step]:
     """A command of a path, which may repeat itself; more points than one after M are lines."""
     points, size = _points(numbers), {"M": 1, "L": 1, "Q": 2, "C": 3, "Z": 0}[letter]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
 from pellucid.molecules._depiction import depict, molecule_in_plane
-from pellucid.molecules._rdkit_drawing import Drawing, Outline, Point, Style, draw
+from pellucid.molecules._rdkit_drawing import Drawing, Outline, Point, Style, disc, draw
 from pellucid.molecules.substructures import Substructure
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ _ELEMENTS = {0: _INK, 1: _INK, 6: _INK, 7: "#1f3fd0", 8: "#c8102e", 9: "#0b7a75"
 _STYLE = Style(
     bond=_BOND, letter=15, as_text=False, colors={number: to_rgb(color) for number, color in _ELEMENTS.items()}
 )
+# Letters on colored atoms are black, for the colors already say something.
+_PLAIN_STYLE = Style(bond=_BOND, letter=15, as_text=False, colors={number: to_rgb(_INK) for number in range(119)})
+# The radius of the ground of an atom: those of bonded atoms do not touch.
+_DISC = 0.42 * _BOND
 _CODES = {
     "M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3] * 2, "C": [Path.CURVE4] * 3, "Z": [Path.CLOSEPOLY],
 }  # fmt: skip
@@ -90,9 +94,23 @@ class _Shapes(PathCollection):
         return Bbox.union([path.get_extents(self.get_transform()) for path in self.get_paths()])
 
 
-def draw_molecule(smiles: str) -> Picture:
-    """A molecule."""
-    return _picture(draw(molecule_in_plane(smiles), _STYLE, whole=True))
+def draw_molecule(smiles: str, colors: Sequence[str | None] | None = None) -> Picture:
+    """A molecule.
+
+    Parameters
+    ----------
+    smiles : str
+        The molecule.
+    colors : sequence of str, optional
+        The color of the ground of each atom, in the order of the SMILES; None for an atom without one.
+    """
+    molecule = molecule_in_plane(smiles)
+    if colors is None:
+        return _picture(draw(molecule, _STYLE, whole=True))
+    drawing = draw(molecule, _PLAIN_STYLE, whole=True)
+    # Hydrogens that RDKit added for the drawing come last, and have no ground.
+    grounds = [disc(atom, _DISC, color) for atom, color in zip(drawing.atoms, colors, strict=False) if color]
+    return _picture(drawing._replace(outlines=grounds + drawing.outlines))
 
 
 def draw_substructure(substructure: Substructure, *, ground: str, center: str, hint: str) -> Picture:

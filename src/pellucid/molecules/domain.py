@@ -36,7 +36,7 @@ _TABLES = (".csv", ".tsv", ".txt", ".smi")
 _FEWEST = 10
 # The most test molecules that are explained to find the extremes.
 _EXPLAINED = 300
-# A tree on fewer members has little to say.
+# A witness of fewer members has little to say.
 _MEMBERS = 15
 
 
@@ -65,6 +65,14 @@ class MoleculeSettings(TrainingOptions):
     game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
         "symmetric", "Which game is played; none trains DEEP alone."
     )
+    witness: Literal["tree", "contributions", "auto"] = option(
+        "tree",
+        "What explains predictions: a small tree of substructures, what each of them contributes, or whichever of both "
+        "holds better on the validation molecules.",
+    )
+    held_out: bool = option(
+        False, "Play the game at members that the witness was not fitted to.", parameter="held_out_game"
+    )
     margin: float = option(0.1, "The deviation that the uniform game allows everywhere.", minimum=0)
     split: Literal["random", "scaffold"] = option(
         "random", "How the test molecules are chosen; scaffold keeps ring systems together."
@@ -86,24 +94,22 @@ class MoleculeSettings(TrainingOptions):
 class MoleculePredicting(Options):
     """What is written beside the predictions of molecules."""
 
-    trust: bool = option(False, "Also write the tree's values, and how far they can be trusted.")
+    trust: bool = option(False, "Also write the values of the witness, and how far they can be trusted.")
     level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
 
 
 class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
-    """Properties of molecules, explained by small trees of substructures."""
+    """Properties of molecules, explained by small trees of substructures, or by what each of these contributes."""
 
     name: ClassVar[str] = "molecules"
-    about: ClassVar[str] = (
-        "Learn properties of molecules from a table, and explain each prediction by a small tree of substructures."
-    )
+    about: ClassVar[str] = "Learn properties of molecules from a table, and explain each prediction by substructures."
     source: ClassVar[str] = "A table with a column of SMILES."
     item: ClassVar[str] = "molecule"
     samples: ClassVar[str] = "molecules"
     points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "property_model"
     example: ClassVar[str] = '"SMILES"'
-    unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
+    unexplained: ClassVar[str] = "the explanations fail at molecules they were not fitted to"
 
     Reading: ClassVar[type[Options]] = MoleculeReading
     Settings: ClassVar[type[TrainingOptions]] = MoleculeSettings
@@ -158,7 +164,14 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         values = {**settings_for(table.smiles, game, analogs=analogs), **settings.chosen("depth", "patience")}
         if weight is not None:
             values["weight"] = weight
-        model = PropertyModel(task=kind, game=game, margin=settings.margin, **values)
+        model = PropertyModel(
+            task=kind,
+            game=game,
+            margin=settings.margin,
+            witness=settings.witness,
+            held_out_game=settings.held_out,
+            **values,
+        )
         parts = split(table, model.seed, settings.split)
         loss = "cross-entropy" if kind == "classification" else "root mean squared error in standard deviations"
         test = zip(parts.test.smiles, parts.test.y, strict=True)
@@ -209,15 +222,16 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
 
     # -- measuring ---------------------------------------------------------------------------------------------
 
-    def measures(self, test: Molecules) -> Sequence[Measure]:
+    def measures(self, test: Molecules, model: PropertyModel) -> Sequence[Measure]:
         """Accuracy, of each target too where there are several, and transparency."""
         from pellucid.molecules.measures import measures
         from pellucid.molecules.presets import task_of
 
-        return measures("AUC" if task_of(test.y) == "classification" else "RMSE", test)
+        name = "AUC" if task_of(test.y) == "classification" else "RMSE"
+        return measures(name, test, noun=model.witness_noun)
 
     def evaluate(self, model: PropertyModel, test: Molecules, *, progress: bool = False) -> Evaluation:
-        """Scores of the network and of its trees."""
+        """Scores of the network and of its witnesses."""
         from pellucid.molecules.measures import scores_of
 
         scores = model.evaluate(test, progress=progress)
@@ -225,7 +239,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
             scores=scores_of(scores, model, test),
             tested=len(test),
             deviations=scores.variations[scores.sizes > 2],
-            deviation_unit="total variation between tree and network"
+            deviation_unit=f"total variation between {model.witness_noun} and network"
             + (", a sum over the targets" if len(test.targets) > 1 else "")
             + ("" if scores.measure == "AUC" else ", in standard deviations of the targets"),
             held_out=model.held_out(test, seed=1, progress=progress),
@@ -234,15 +248,15 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         )
 
     def remarks(self, models: Mapping[str, PropertyModel], plan: Plan[Molecules, PropertyModel]) -> list[str]:
-        """A remark on molecules with too few neighbors for a tree."""
+        """A remark on molecules with too few neighbors for a witness."""
         model = next(iter(models.values()))
         test = plan.parts.test
         isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
         if not isolated:
             return []
-        cure = "" if model.similar.analogs else "; train with analogs"
+        cure = "" if model.explaining.analogs else "; train with analogs"
         count = f"{isolated} of {len(test)} test molecules"
-        return [f"{count} have fewer than two similar ones: trees say nothing of them{cure}."]
+        return [f"{count} have fewer than two similar ones: {model.witness_noun}s say nothing of them{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False
@@ -310,7 +324,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         progress: bool,
         warn: MessageCallback,
     ) -> ExplanationSet:
-        """The trees of a molecule, or of all molecules of a table."""
+        """The explanation of a molecule, or of all molecules of a table."""
         labels = molecules_in(what, reading, warn)
         if len(labels) == 1:
             explanations = [model.explain(text, level=level) for text in labels]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid.errors import InputError
+from pellucid.molecules._canvas import EDGE, GROUNDS, HINT, PATH, SMALL, Canvas
 from pellucid.molecules._layout import (
-    BOND,
     CAPTION,
     COLUMN,
     LEAST,
     LINE,
-    LONG_BOND,
     MARGIN,
     MOLECULE,
     NAME,
@@ -37,11 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pellucid.molecules._vector import Picture
-
-# The ground of substructures and that of their central atom, by radius; larger radii begin anew.
-_COLORS = (("#fbdc8f", "#eebf45"), ("#b6e3a8", "#7fc76b"), ("#b3d4f5", "#76b0ea"), ("#f6bdd4", "#e987b0"))
-_PATH, _EDGE, _HINT, _SMALL, _WARNING = "#14213d", "#a3a3a3", "#b8b8b8", "#5f5f5f", "#b3261e"
+_WARNING = "#b3261e"
 _SHADES = "Purples"
 # The most outputs that leaves show by default.
 _MAX_OUTPUTS = 3
@@ -107,7 +102,7 @@ def plot_tree(
     size = width + 2 * MARGIN, bottom + 0.16 * (len(legend) + rows) + MARGIN
     if ax is None:
         ax = Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
-    page = _Page(ax, size)
+    page = Canvas(ax, size)
     for k, line in enumerate(titles):
         page.write(MARGIN, MARGIN + 0.24 * k + 0.1, line, TITLE, weight="bold", ha="left")
     if molecule:
@@ -122,9 +117,7 @@ def plot_tree(
     for k, items in enumerate(legend):
         for x, sign, text in items:
             _draw_sign(page, sign, MARGIN + x, bottom + 0.16 * k + 0.08)
-            page.write(
-                MARGIN + x + (SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, NOTE, color=_SMALL, ha="left"
-            )
+            page.write(MARGIN + x + (SIGN if sign else 0), bottom + 0.16 * k + 0.08, text, NOTE, color=SMALL, ha="left")
     for k, line in enumerate(notes):
         x, y = MARGIN + column * (k // rows), bottom + 0.16 * (len(legend) + k % rows) + 0.08
         page.write(x, y, line, NOTE, color=_WARNING, ha="left")
@@ -177,78 +170,30 @@ def _choose_outputs(witness: TreeWitness, outputs: Sequence[int] | None) -> list
     return sorted(np.argsort(-spread, kind="stable")[:_MAX_OUTPUTS].tolist())
 
 
-class _Page:
-    """Axes in inches, scaled down where they are too small."""
-
-    def __init__(self, ax: Axes, size: tuple[float, float]) -> None:
-        room = ax.get_window_extent()
-        dpi = ax.figure.figure.dpi
-        self.scale = min(room.width / dpi / size[0], room.height / dpi / size[1])
-        self.ax = ax
-        ax.set_xlim(0, size[0])
-        ax.set_ylim(size[1], 0)
-        ax.set_aspect("equal", anchor="N")
-        ax.set_axis_off()
-
-    def write(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
-        """Write text, in which nothing is markup."""
-        style = {"ha": "center", "va": "center", "color": "black", "zorder": 5, **style}
-        self.ax.text(x, y, text, fontsize=size * self.scale, parse_math=False, usetex=False, **style)
-
-    def line(self, x: Sequence[float], y: Sequence[float], width: float, **style: Any) -> None:
-        from matplotlib.lines import Line2D
-
-        style = {"solid_capstyle": "round", "solid_joinstyle": "round", **style}
-        self.ax.add_line(Line2D(x, y, linewidth=width * self.scale, **style))
-
-    def box(self, x: float, y: float, size: tuple[float, float], face: str, node: int, *, marked: bool) -> None:
-        """The frame of a node, with its upper middle at (x, y)."""
-        from matplotlib.patches import FancyBboxPatch
-
-        edge, width = (_PATH, 2.2) if marked else (_EDGE, 0.7)
-        shape = "round,pad=0,rounding_size=0.06"
-        box = FancyBboxPatch((x - size[0] / 2, y), *size, boxstyle=shape, zorder=3)
-        box.set(facecolor=face, edgecolor=edge, linewidth=width * self.scale)
-        box.set_gid(f"{'marked-' if marked else ''}node-{node}")
-        self.ax.add_patch(box)
-
-    def picture(
-        self, picture: Picture, x: float, y: float, room: tuple[float, float], label: str, bond: float = BOND
-    ) -> None:
-        """A picture around (x, y), as large as there is room for, with bonds no longer than that."""
-        scale = min(room[0] / picture.width, room[1] / picture.height, bond / picture.bond)
-        picture.draw(self.ax, x, y, scale, 72 * self.scale, label)
-
-
-def _draw_edges(page: _Page, tree: Layout, indent: float, top: float, path: set[int]) -> None:
+def _draw_edges(page: Canvas, tree: Layout, indent: float, top: float, path: set[int]) -> None:
     for node in tree.nodes:
         for branch, word in zip(node.branches, ("absent", "present"), strict=False):
             marked = branch.index in path
             start, end = top + tree.top(node) + tree.box(node)[1], top + tree.top(branch)
             x = [indent + tree.x[k.index] for k in (node, node, branch, branch)]
             y = [start, start + 0.17, start + 0.17, end]
-            style = {"color": _PATH, "zorder": 2} if marked else {"color": _EDGE, "zorder": 1}
+            style = {"color": PATH, "zorder": 2} if marked else {"color": EDGE, "zorder": 1}
             page.line(x, y, 3.0 if marked else 0.9, gid=f"{'marked-' if marked else ''}edge-{branch.index}", **style)
             ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8 * page.scale}
-            look = {"color": _PATH, "weight": "bold"} if marked else {"color": _SMALL}
+            look = {"color": PATH, "weight": "bold"} if marked else {"color": SMALL}
             page.write(x[-1], (y[-2] + end) / 2, word, NOTE, bbox=ground, **look)
 
 
-def _draw_split(page: _Page, node: int, substructure: Substructure, x: float, y: float, marked: bool) -> None:
-    from pellucid.molecules._vector import draw_substructure
-
+def _draw_split(page: Canvas, node: int, substructure: Substructure, x: float, y: float, marked: bool) -> None:
     page.box(x, y, (PICTURE[0], PICTURE[1] + CAPTION), "white", node, marked=marked)
-    ground, center = _COLORS[substructure.radius % len(_COLORS)]
-    picture = draw_substructure(substructure, ground=ground, center=center, hint=_HINT)
     room, label = (PICTURE[0] - 0.12, PICTURE[1] - 0.08), f"substructure-{node}-bit-{substructure.bit}"
-    bond = BOND if substructure.radius else LONG_BOND
-    page.picture(picture, x, y + PICTURE[1] / 2, room, label, bond=bond)
-    look = {"color": _WARNING, "weight": "bold"} if substructure.others else {"color": _SMALL}
+    page.substructure(substructure, x, y + PICTURE[1] / 2, room, label)
+    look = {"color": _WARNING, "weight": "bold"} if substructure.others else {"color": SMALL}
     star = "*" if substructure.others else ""
     page.write(x, y + PICTURE[1] + CAPTION / 2 - 0.03, f"bit {substructure.bit}{star}", NOTE, **look)
 
 
-def _draw_leaf(page: _Page, tree: Layout, leaf: TreeNode, x: float, y: float, marked: bool) -> None:
+def _draw_leaf(page: Canvas, tree: Layout, leaf: TreeNode, x: float, y: float, marked: bool) -> None:
     face, ink = "white", "black"
     if len(tree.outputs) == 1:
         (k,) = tree.outputs
@@ -297,19 +242,19 @@ def _legend(tree: Layout, substructures: Mapping[int, Substructure], path: bool)
     return items
 
 
-def _draw_sign(page: _Page, sign: str, x: float, y: float) -> None:
+def _draw_sign(page: Canvas, sign: str, x: float, y: float) -> None:
     from matplotlib.patches import Circle
 
     if sign == "hint":
-        page.line([x + 0.02, x + SIGN - 0.06], [y, y], 1.4, color=_HINT)
+        page.line([x + 0.02, x + SIGN - 0.06], [y, y], 1.4, color=HINT)
     elif sign == "path":
-        page.line([x, x + SIGN - 0.06], [y, y], 3.0, color=_PATH)
+        page.line([x, x + SIGN - 0.06], [y, y], 3.0, color=PATH)
     elif sign == "dashed":
         page.line([x, x + SIGN - 0.06], [y - 0.02, y - 0.02], 1.0, color="black")
         for k in range(3):
             page.line([x + 0.02 + 0.055 * k, x + 0.045 + 0.055 * k], [y + 0.025] * 2, 1.0, color="black")
     elif sign:
-        for color, radius in zip(_COLORS[int(sign) % len(_COLORS)], (0.065, 0.033), strict=True):
+        for color, radius in zip(GROUNDS[int(sign) % len(GROUNDS)], (0.065, 0.033), strict=True):
             page.ax.add_patch(Circle((x + 0.1, y), radius, facecolor=color, edgecolor="none"))
 
 

@@ -1,14 +1,17 @@
-"""One explained molecule on a page: its tree with pictures, what would change it, and its neighbors."""
+"""One explained molecule on a page: its witness with pictures, what would change it, and its neighbors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.molecules._pictures import Pictures
+from pellucid.molecules.contribution_explanation import ContributionExplanation
+from pellucid.molecules.contribution_page import exchanges_view, law_view
+from pellucid.molecules.tree_explanation import TreeExplanation
 from pellucid.numbers import listed
 from pellucid.report.numbers import fixed, number
 from pellucid.report.page import render, write_page
@@ -18,11 +21,12 @@ from pellucid.trust import FEWEST, no_bound_reason
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from pellucid.molecules.explanation import Change, Member, MoleculeExplanation
+    from pellucid.molecules.explanation import Member, MoleculeExplanation
+    from pellucid.molecules.tree_explanation import Change
 
 # The most neighbors and changes that a page shows; pictures are most of its size.
 _NEIGHBORS, _CHANGES = 6, 4
-# The most targets that a table shows; of more, those that differ most between the leaves.
+# The most targets that a table shows; of more, those that differ most in the neighborhood.
 _TARGETS = 12
 # The most substructures that are named where a bit stands for several.
 _OTHERS = 3
@@ -69,14 +73,10 @@ def view(
         measured = [float(value) if np.isfinite(value) else None for value in stored]
     targets = explanation.target(None)
     digits = explanation.decimals
-    bound, root = explanation.bound, explanation.witness.root
+    bound = explanation.bound
 
     def values(numbers: Any, indices: Sequence[int] = targets) -> list[tuple[str, str]]:
         return [(explanation.targets[k], fixed(float(numbers[k]), digits[k])) for k in indices]
-
-    def split(bit: int) -> dict[str, Any]:
-        structure = explanation.substructures[bit]
-        return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
 
     def measured_text(member: Member) -> str:
         """The measured values of a member, to be written after its similarity."""
@@ -85,6 +85,67 @@ def view(
         cells = values(member.measured, [k for k in targets if np.isfinite(member.measured[k])])
         single = len(explanation.targets) == 1
         return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in cells)
+
+    return {
+        "smiles": explanation.smiles,
+        "picture": pictures.molecule(explanation.smiles),
+        "rows": [
+            {
+                "name": name,
+                "index": k,
+                "predicted": fixed(float(explanation.prediction[k]), digits[k]),
+                "witness": fixed(float(explanation.witnessed[k]), digits[k]),
+                "measured": fixed(measured[k], digits[k]) if measured and measured[k] is not None else None,
+                "deviation": number(float(explanation.deviation[k]), 2),
+                "bound": None if bound is None else bound_text(float(bound[k])),
+                "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
+            }
+            for k, name in enumerate(explanation.targets)
+            if len(explanation.targets) <= _TARGETS or k in targets
+        ],
+        "targets": len(explanation.targets),
+        "noun": explanation.noun,
+        "shown": [explanation.targets[k] for k in targets],
+        "single": len(explanation.targets) == 1,
+        "measured": any(v is not None for v in measured or []),
+        "trust": _trust(explanation, targets),
+        "few": len(explanation.members) < FEWEST,
+        "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
+        "tree": _tree_view(explanation, pictures, values, measured_text)
+        if isinstance(explanation, TreeExplanation)
+        else None,
+        "law": law_view(explanation, pictures, targets) if isinstance(explanation, ContributionExplanation) else None,
+        "exchanges": exchanges_view(explanation, targets),
+        "neighbors": [
+            {
+                "picture": pictures.molecule(m.smiles),
+                "member": m,
+                "measured": measured_text(m),
+                "values": [
+                    (name, text, witness)
+                    for (name, text), (_, witness) in zip(values(m.prediction), values(m.witness), strict=True)
+                ],
+            }
+            for m in explanation.members[1 : 1 + _NEIGHBORS]
+        ],
+        "members": len(explanation.members),
+    }
+
+
+def _tree_view(
+    explanation: TreeExplanation,
+    pictures: Pictures,
+    values: Callable[[Any], list[tuple[str, str]]],
+    measured_text: Callable[[Member], str],
+) -> dict[str, Any]:
+    """The tree, of which the template walks the nodes: pictures of the splits by feature, values of the leaves by node;
+    and the nearest members in other leaves.
+    """
+    root = explanation.witness.root
+
+    def split(bit: int) -> dict[str, Any]:
+        structure = explanation.substructures[bit]
+        return {"picture": pictures.substructure(structure), "others": listed(structure.others, _OTHERS)}
 
     def change(c: Change) -> dict[str, Any]:
         return {
@@ -98,48 +159,12 @@ def view(
         }
 
     return {
-        "smiles": explanation.smiles,
-        "picture": pictures.molecule(explanation.smiles),
-        "rows": [
-            {
-                "name": name,
-                "predicted": fixed(float(explanation.prediction[k]), digits[k]),
-                "tree": fixed(float(explanation.witnessed[k]), digits[k]),
-                "measured": fixed(measured[k], digits[k]) if measured and measured[k] is not None else None,
-                "deviation": number(float(explanation.deviation[k]), 2),
-                "bound": None if bound is None else bound_text(float(bound[k])),
-                "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),
-            }
-            for k, name in enumerate(explanation.targets)
-            if len(explanation.targets) <= _TARGETS or k in targets
-        ],
-        "targets": len(explanation.targets),
-        "divergence": explanation.divergence,
-        "shown": [explanation.targets[k] for k in targets],
-        "single": len(explanation.targets) == 1,
-        "measured": any(v is not None for v in measured or []),
-        "trust": _trust(explanation, targets),
-        "few": len(explanation.members) < FEWEST,
-        "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
-        # The template walks the nodes: pictures of the splits by feature, values of the leaves by node.
-        "tree": root,
+        "root": root,
         "path": explanation.path,
+        "divergence": explanation.divergence,
         "splits": {node.feature: split(node.feature) for node in root.walk() if not node.is_leaf},
         "leaves": {leaf.index: values(leaf.value) for leaf in root.leaves()},
         "changes": [change(c) for c in explanation.changes()[:_CHANGES]],
-        "neighbors": [
-            {
-                "picture": pictures.molecule(m.smiles),
-                "member": m,
-                "measured": measured_text(m),
-                "values": [
-                    (name, text, tree)
-                    for (name, text), (_, tree) in zip(values(m.prediction), values(m.witness), strict=True)
-                ],
-            }
-            for m in explanation.members[1 : 1 + _NEIGHBORS]
-        ],
-        "members": len(explanation.members),
     }
 
 
@@ -160,7 +185,7 @@ def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
         explanation.level,
         explanation.calibrated,
         why,
-        witness="the tree",
+        witness=f"the {explanation.noun}",
         points="a similar molecule that it was not fitted to",
         rest=rest,
     )

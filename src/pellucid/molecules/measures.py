@@ -17,7 +17,7 @@ _MAX_TARGETS = 20
 
 
 def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> dict[str, Any]:
-    """The scores as plain numbers; those of trees are None where no neighborhood has more than 2 members."""
+    """The scores as plain numbers; those of witnesses are None where no neighborhood has more than 2 members."""
     numbers = scores.to_dict()
     if scores.measure == "RMSE":
         squares = np.square(test.y - model.task_.shift)
@@ -31,8 +31,18 @@ def scores_of(scores: PropertyScores, model: PropertyModel, test: Molecules) -> 
     return numbers
 
 
-def measures(name: str, test: Molecules | None = None) -> list[Measure]:
-    """The measures for "AUC" or "RMSE" as accuracy; of each target, too, where there are several."""
+def measures(name: str, test: Molecules | None = None, *, noun: str = "tree") -> list[Measure]:
+    """The measures of a run.
+
+    Parameters
+    ----------
+    name : str
+        The accuracy, "AUC" or "RMSE".
+    test : Molecules, optional
+        The test molecules: where they have several targets, the accuracy of each is a measure.
+    noun : str
+        What the witness is called; see `PropertyModel.witness_noun`.
+    """
     better: Literal["lower", "higher"] = "higher" if name == "AUC" else "lower"
     against = f"{name} against the measured values"
     targets = () if test is None or len(test.targets) == 1 else test.targets[:_MAX_TARGETS]
@@ -41,25 +51,25 @@ def measures(name: str, test: Molecules | None = None) -> list[Measure]:
         about = "RMSE divided by that of always predicting the mean, which is 1"
         rows.append(Measure(key="relative_error", title="relative error", better="lower", about=about))
     if name == "AUC" or not targets:  # errors in different units have no mean
-        about = f"each tree at its own molecule: {against}"
+        about = f"each {noun} at its own molecule: {against}"
         rows.append(Measure(key="accuracy", title=f"{name} of the network", better=better, about=against))
-        rows.append(Measure(key="witness_accuracy", title=f"{name} of its trees", better=better, about=about))
+        rows.append(Measure(key="witness_accuracy", title=f"{name} of its {noun}s", better=better, about=about))
     for k, target in enumerate(targets):
         measured = np.array([]) if test is None else test.y[:, k][~np.isnan(test.y[:, k])]
         about = f"{len(measured)} measured" + (f", {int(measured.sum())} of them positive" if name == "AUC" else "")
         rows.append(Measure(key=f"accuracy of {target}", title=f"{name}: {target}", better=better, about=about))
     unit = "" if name == "AUC" else ", in standard deviations"
-    account = "share of the network's variance in the neighborhoods that trees account for"
+    account = f"share of the network's variance in the neighborhoods that {noun}s account for"
     return [
         *rows,
         Measure(key=HELD_OUT, title="held-out variance explained", better="higher",
-                about=f"{account}, at a member that the tree was not fitted to: 0 is no better than a constant"),
+                about=f"{account}, at a member that the {noun} was not fitted to: 0 is no better than a constant"),
         Measure(key="explained", title="variance explained where fitted", better="higher",
                 about=f"{account}, at the members that they were fitted to: high for noise, too"),
         Measure(key="deviation", title="deviation", better="lower",
-                about=f"total variation between tree and network{unit}, over the neighborhoods of more than 2 members"),
+                about=f"total variation between {noun} and network{unit}, over neighborhoods of more than 2 members"),
         Measure(key="local_auc", title="AUC_B, locally", better="higher",
-                about="share of pairs in a neighborhood that tree and network put into the same order; ties are wrong"),
+                about=f"share of pairs in a neighborhood that {noun} and network order alike; ties are wrong"),
         Measure(key="global_auc", title="AUC_D, globally", better="higher",
-                about="the same over all test molecules, each with its own tree"),
+                about=f"the same over all test molecules, each with its own {noun}"),
     ]  # fmt: skip

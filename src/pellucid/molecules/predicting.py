@@ -1,4 +1,4 @@
-"""Predictions of a table of molecules, and how far the tree of each can be trusted."""
+"""Predictions of a table of molecules, and how far the witness of each can be trusted."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def prediction_table(
     column : str, optional
         The column of SMILES; by default it is found by its name.
     trust : bool
-        Also write the values of each molecule's tree, its deviation and its bound.
+        Also write the values of each molecule's witness, its deviation and its bound.
     level : float
         The confidence of the bounds.
     progress : bool
         Show progress bars.
     warn : callable
-        Called with sentences on rows without a prediction, a tree or a bound.
+        Called with sentences on rows without a prediction, a witness or a bound.
     """
     table = read_table(path)
     with rdBase.BlockLogs():  # what is wrong with a row is written into the table
@@ -63,7 +63,8 @@ def prediction_table(
         )
     names = [f"predicted: {name}" for name in model.targets_]
     if trust:
-        kinds = ("tree", "deviation", f"tree-network bound {percent(level)}")
+        noun = model.witness_noun
+        kinds = (noun, "deviation", f"{noun}-network bound {percent(level)}")
         names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
         _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
     yield [*table.header, *names, *(["problem"] if invalid else [])]
@@ -75,29 +76,29 @@ def prediction_table(
 
 
 def _note(explanation: MoleculeExplanation) -> str:
-    """Why there is no tree; empty where there is one."""
+    """Why there is no witness; empty where there is one."""
     if len(explanation.members) == 1:
         return "no similar molecule in the training data"
     return "too few similar molecules" if len(explanation.members) < FEWEST else ""
 
 
 def _trust_cells(explanation: MoleculeExplanation) -> list[Any]:
-    """Tree, deviation, bound, members and note."""
+    """Value of the witness, deviation, bound, members and note."""
     blank, note = [""] * len(explanation.targets), _note(explanation)
-    tree = blank * 2 if note else [*_short(explanation.witnessed), *_short(explanation.deviation)]
+    answers = blank * 2 if note else [*_short(explanation.witnessed), *_short(explanation.deviation)]
     bound = blank if note or explanation.bound is None else _short(explanation.bound)
-    return [*tree, *bound, len(explanation.members), note]
+    return [*answers, *bound, len(explanation.members), note]
 
 
 def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: MessageCallback) -> None:
-    """Warn of molecules without a tree, or without a bound."""
-    trees = [explanation for explanation in explanations if not _note(explanation)]
-    if len(trees) < len(explanations):
-        count = f"{len(explanations) - len(trees)} of {len(explanations)} molecules"
-        warn(f'{count} have too few similar ones for a tree; see the column "note".')
-    unbounded = [e for e in trees if e.bound is None or (e.bound != e.bound).any()]
+    """Warn of molecules without a witness, or without a bound."""
+    witnessed = [explanation for explanation in explanations if not _note(explanation)]
+    if len(witnessed) < len(explanations):
+        count = f"{len(explanations) - len(witnessed)} of {len(explanations)} molecules"
+        warn(f'{count} have too few similar ones for a {explanations[0].noun}; see the column "note".')
+    unbounded = [e for e in witnessed if e.bound is None or (e.bound != e.bound).any()]
     if unbounded:
-        none = all(explanation.bound is None for explanation in trees)
+        none = all(explanation.bound is None for explanation in witnessed)
         count = "no bounds" if none else f"bounds missing in {len(unbounded)} rows"
         warn(f"There are {count}: {no_bound_reason(unbounded[0].level, unbounded[0].calibrated)}.")
 

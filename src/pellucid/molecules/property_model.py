@@ -25,7 +25,8 @@ from pellucid.molecules._arguments import (
 )
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.certainty import SIMILARITIES, NearestMolecule, nearest_molecules
-from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
+from pellucid.molecules.explaining import explain_each
+from pellucid.molecules.explanation import WITNESS_NOUNS, MoleculeExplanation
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
 from pellucid.molecules.models import MoleculeModel
@@ -35,6 +36,7 @@ from pellucid.molecules.play import MoleculePoints, featurize
 from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import TASKS, Task
+from pellucid.molecules.tree_explanation import bit_names
 from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.trust import LEVEL, Calibration, HeldOut, check_level, held_out
 from pellucid.witnesses import LinearFamily, TreeFamily, Witnesses, WitnessFamily
@@ -301,6 +303,12 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         return LinearFamily(ridge="auto")
 
     @property
+    def witness_noun(self) -> str:
+        """What the witness of an explanation is called: "tree" or "law"."""
+        witness = self.witness if self._fitted is None else self.witness_
+        return WITNESS_NOUNS["tree" if witness == "tree" else "contributions"]
+
+    @property
     def explaining(self) -> SimilarityRule:
         """Which molecules are neighbors in explanations."""
         return replace(self.similar, analogs=True) if self.explain_with_analogs else self.similar
@@ -387,7 +395,8 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         return witnesses.named(bit_names(self.morgan.size), self.targets_)
 
     def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
-        """The prediction of one molecule, and the tree of substructures that the network follows around it.
+        """The prediction of one molecule, and the tree of substructures, or the law of their contributions, that the
+        network follows around it.
 
         Parameters
         ----------
@@ -397,6 +406,11 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             Another size of tree than the one trained for; it has no bound.
         level : float
             The confidence of the bound.
+
+        Returns
+        -------
+        MoleculeExplanation
+            A `TreeExplanation` or a `ContributionExplanation`, as `witness_` says.
         """
         if not isinstance(smiles, str):
             raise InputError(
@@ -417,13 +431,18 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     ) -> list[MoleculeExplanation]:
         """The explanations of several molecules, of each different one once; see `explain`."""
         neighborhoods = self.neighborhoods(smiles, progress=progress)
-        trees = self.witnesses(neighborhoods, delta=delta, progress=progress)
+        witnesses = self.witnesses(neighborhoods, delta=delta, progress=progress)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         measured = dict(zip(self.smiles_, self.y_, strict=True))
-        return [
-            explain(trees, neighborhoods, self.task_, self.morgan, calibration, level=level, index=i, measured=measured)
-            for i in range(len(neighborhoods))
-        ]
+        return explain_each(
+            witnesses,
+            neighborhoods,
+            task=self.task_,
+            morgan=self.morgan,
+            calibration=calibration,
+            level=level,
+            measured=measured,
+        )
 
     def calibrated(self, data: Iterable[str] | Molecules, *, progress: bool = False) -> FittedProperties:
         """The record, with a calibration on these molecules; they also choose the witness, if it is "auto"."""

@@ -1,4 +1,4 @@
-"""Explanations of molecules on a page: a gallery to search and sort, and every molecule's tree with its pictures."""
+"""Explanations of molecules on a page: a gallery to search and sort, and every molecule's witness with its pictures."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def write(summary: RunSummary, path: str | Path) -> Path:
         **common(summary),
         targets=summary.outputs,
         items=items,
+        noun=explanations[0].noun if explanations else "tree",
         share=share(summary, "test molecule" if summary.deviations else "explained molecule"),
         # Summaries begin with the most trustworthy.
         least=[item for item in items[::-1] if item["rank"] == "least"],

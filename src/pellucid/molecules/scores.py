@@ -36,7 +36,7 @@ class PropertyScores:
     variations: np.ndarray = field(repr=False)
     """(n,) total variation of each neighborhood: mean over members of sum_k |f_k - g_k|, in the witnesses' units."""
     explained: float
-    """Share of the predictor's variance inside the neighborhoods of more than 2 members that the trees account for."""
+    """Share of the predictor's variance inside the neighborhoods of more than 2 members that witnesses account for."""
     sizes: np.ndarray = field(repr=False)
     """(n,) the number of members of each neighborhood."""
 
@@ -82,9 +82,9 @@ class PropertyScores:
         small = int((self.sizes <= 2).sum())
         lines.append(f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods")
         if not np.isnan(self.explained):
-            lines.append(f"variance inside the neighborhoods that the trees account for: {self.explained:.1%}")
+            lines.append(f"variance inside the neighborhoods that the witnesses account for: {self.explained:.1%}")
         if small:
-            lines.append(f"{small} of them have at most 2 members, which any tree follows: they say nothing")
+            lines.append(f"{small} of them have at most 2 members, which any witness follows: they say nothing")
         return "\n".join(lines)
 
 

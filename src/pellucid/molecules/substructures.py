@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
 
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
@@ -48,6 +48,15 @@ class Substructure:
     atom: int
     others: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, ready for JSON."""
+        return {**asdict(self), "others": list(self.others)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Substructure:
+        """The substructure that `to_dict` was called on."""
+        return cls(**{**content, "others": tuple(content["others"])})
+
 
 def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Morgan) -> dict[int, Substructure]:
     """The substructure behind each bit, taken from the first molecule that has it.
@@ -76,7 +85,7 @@ def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Mo
     parsed = []
     for row, smiles in enumerate(molecules):
         parsed.append(molecule_of(smiles))
-        for radius, atom, key in _hashes(parsed[-1], morgan):
+        for radius, atom, key in hashes(parsed[-1], morgan):
             if (keys := sources.get(key % morgan.size)) is not None:
                 keys.setdefault(key, (row, atom, radius))
     if missing := [bit for bit, keys in sources.items() if not keys]:
@@ -108,7 +117,7 @@ def _ends(bond: Chem.Bond) -> tuple[Chem.Atom, Chem.Atom]:
     return bond.GetBeginAtom(), bond.GetEndAtom()
 
 
-def _hashes(molecule: Chem.Mol, morgan: Morgan) -> list[tuple[int, int, int]]:
+def hashes(molecule: Chem.Mol, morgan: Morgan) -> list[tuple[int, int, int]]:
     """(radius, central atom, hash) of every substructure, smallest first; a bit is the hash modulo the size."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=morgan.radius, fpSize=morgan.size)
     output = rdFingerprintGenerator.AdditionalOutput()

@@ -212,7 +212,7 @@ def _summarize(
         settings=main.settings(),
         choices=plan.choices,
         outputs=plan.outputs,
-        measures=tuple(domain.measures(test)),
+        measures=tuple(domain.measures(test, main)),
         models=model_summaries,
         verdict=tuple(sentences),
         deviations={name: tuple(evaluation.deviations.tolist()) for name, evaluation in evaluations.items()},

@@ -87,7 +87,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
 
     # -- measuring ---------------------------------------------------------------------------------------------
 
-    def measures(self, test: Recordings) -> Sequence[Measure]:
+    def measures(self, test: Recordings, model: Forecaster) -> Sequence[Measure]:
         """Errors of the forecasts, then what the laws explain, and how close and how stable they are."""
         return MEASURES
 

@@ -198,7 +198,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
 
     # -- measuring ---------------------------------------------------------------------------------------------
 
-    def measures(self, test: Molecules) -> Sequence[Measure]:
+    def measures(self, test: Molecules, model: JunctionTreeVAE) -> Sequence[Measure]:
         """The bounds, the share of molecules that are reconstructed, and how far trees and network are apart."""
         return MEASURES
 

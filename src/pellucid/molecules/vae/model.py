@@ -18,11 +18,12 @@ from pellucid.games import Game
 from pellucid.models import FittedAttribute
 from pellucid.molecules._arguments import calibration_sample, require_validation_share
 from pellucid.molecules.analogs import RGroups
-from pellucid.molecules.explanation import MoleculeExplanation, bit_names, explain
+from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
+from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
 from pellucid.molecules.vae._arguments import EncodableMolecules, encodable_molecules, training_corpus
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitted import FittedAutoencoder
@@ -318,7 +319,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         parts = [f"{part} {i + 1}" for part in ("tree", "graph") for i in range(self.latent)]
         return [f"{kind} of {part}" for kind in ("mean", "log-variance") for part in parts]
 
-    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> MoleculeExplanation:
+    def explain(self, smiles: str, *, delta: int | None = None, level: float = LEVEL) -> TreeExplanation:
         """The latent representation of one molecule, and the tree of substructures that the encoder follows there.
 
         Parameters
@@ -337,7 +338,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         witnesses = self.witnesses(encodable, delta=delta)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         members = encodable.restrict(neighborhoods)
-        explanation = explain(witnesses, members, _IDENTITY, self.morgan, calibration, level=level)
+        (around,) = ExplainedNeighborhood.each_of(
+            witnesses, members, task=_IDENTITY, morgan=self.morgan, calibration=calibration, level=level
+        )
+        explanation = explain_by_tree(witnesses, around)
         return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))
 
     def calibrated(self, data: Iterable[str], *, progress: bool = False) -> FittedAutoencoder:
