@@ -100,7 +100,8 @@ import sys
 sys.modules["chemprop"] = None  # whoever imports it gets an ImportError
 from pellucid.molecules import PropertyModel, SimilarityRule, nav17
 table = nav17().select(range(0, 1017, 20))
-model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=8, epochs=1)
+similar = SimilarityRule(analogs=False)
+model = PropertyModel(task="regression", similar=similar, explain_with_analogs=False, width=8, epochs=1)
 model.fit(table, progress=False).save({str(tmp_path)!r})
 again = PropertyModel.load({str(tmp_path)!r})
 assert str(again.explain(table.smiles[3])) == str(model.explain(table.smiles[3]))

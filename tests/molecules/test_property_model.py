@@ -13,7 +13,15 @@ from pellucid.training import loop
 
 SERIES = blockers().select(range(0, 1017, 6))
 ALONE = SimilarityRule(analogs=False)
-SMALL = {"similar": ALONE, "width": 16, "depth": 2, "epochs": 3, "batch_size": 16, "learning_rate": 3e-3}
+SMALL = {
+    "similar": ALONE,
+    "explain_with_analogs": False,
+    "width": 16,
+    "depth": 2,
+    "epochs": 3,
+    "batch_size": 16,
+    "learning_rate": 3e-3,
+}
 GAMES = {
     "deep": {"game": None},
     "fresh": {"game": "symmetric", "weight": 0.3, "members": 8},
@@ -288,7 +296,9 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
     series = blockers()
     order = np.random.default_rng(0).permutation(len(series))
     train, held, test = (series.select(part) for part in np.split(order, [300, 650]))
-    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", width=16, epochs=2)
+    model = PropertyModel(
+        task="regression", similar=ALONE, explain_with_analogs=False, play="banked", width=16, epochs=2
+    )
     model.fit(train, validation=0, progress=False)
     assert model.calibration_ is None
     assert model.explain(test.smiles[0]).bound is None

@@ -20,7 +20,8 @@ def molecules_summary(*, step=6, explained=12, **settings):
     cut = len(table.smiles) - explained
     train, test = table.select(range(cut)), table.select(range(cut, len(table.smiles)))
     small = {"width": 16, "depth": 2, "epochs": 2, "batch_size": 16, "learning_rate": 3e-3} | settings
-    model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), play="banked", **small)
+    small |= {"similar": SimilarityRule(analogs=False), "explain_with_analogs": False, "play": "banked"}
+    model = PropertyModel(task="regression", **small)
     model.fit(train, progress=False)
     explanations = [model.explain(text).to_dict() for text in test.smiles]
     order = np.argsort([-e["deviation"][0] for e in explanations], kind="stable").tolist()

@@ -103,6 +103,7 @@ def brute_force(family, x, f, hoods, folds):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pellucid.PellucidWarning")  # few members on purpose
 @pytest.mark.parametrize("deviation", [pl.squared_error, pl.absolute_error])
 def test_the_best_held_out_is_the_one_of_brute_force(deviation, generator):

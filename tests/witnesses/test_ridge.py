@@ -59,6 +59,7 @@ def test_numbers_beyond_one_in_bytes_are_no_bits():
     torch.testing.assert_close(theta, pl.LinearFamily(ridge=2.5).best_response(x.double(), f, HOODS).theta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("p", [4, 80])
 @pytest.mark.parametrize("k", [1, 2])

@@ -143,7 +143,7 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     Examples
     --------
     >>> from pellucid.molecules import PropertyModel, SimilarityRule, nav17
-    >>> series = nav17().select(range(200))
+    >>> series = nav17().select(range(60))
     >>> model = PropertyModel(task="regression", similar=SimilarityRule(analogs=False), width=16, epochs=2)
     >>> model.fit(series, progress=False).predict("CCS(=O)(=O)Nc1ccccc1").shape
     (1, 1)
