@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 from blockers import blockers
-from cli.runner import SMALL, run
+from cli.runner import ACTIVITY, SMALL, run
 
 from pellucid.series import simulate_rig
 
@@ -22,7 +22,7 @@ def place(tmp_path_factory):
     rig = simulate_rig(files=2, rows=2500, bearings=2, seed=0)
     for values, name in zip(rig.values, ("a.csv", "b.csv"), strict=True):
         np.savetxt(folder / "recordings" / name, values, delimiter=",", header="left,right", comments="")
-    run("train", "molecules", folder / "assay.csv", "-t", "activity", "-o", folder / "run", *SMALL)
+    run("train", "molecules", folder / "assay.csv", *ACTIVITY, "-o", folder / "run", *SMALL)
     run("train", "series", folder / "recordings", "--context", 20, "--horizon", 10, "--radius", 4, "-o",
         folder / "series", *SMALL)  # fmt: skip
     return folder
@@ -31,5 +31,5 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="session")
 def tuned(place):
     """What a run in `place / "auto"` prints whose weight is chosen."""
-    return run("train", "molecules", place / "assay.csv", "-t", "activity", "--weight", "auto", "--tolerance", 0.05,
+    return run("train", "molecules", place / "assay.csv", *ACTIVITY, "--weight", "auto", "--tolerance", 0.05,
                "-o", place / "auto", *SMALL).output  # fmt: skip

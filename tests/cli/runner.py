@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from pellucid.cli import command_line, main
 
 SMALL = ["--epochs", "2", "--width", "8", "--quiet"]
+# The target of the molecules; making analogs of them would be most of the work.
+ACTIVITY = ["-t", "activity", "--analogs", "no"]
 
 
 def run(*words, code=0):

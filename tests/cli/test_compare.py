@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from blockers import blockers
-from cli.runner import SMALL, run
+from cli.runner import ACTIVITY, SMALL, run
 
 from pellucid.molecules import PropertyModel
 from pellucid.molecules.splitting import split
@@ -39,16 +39,16 @@ def test_runs_on_the_same_test_data_are_compared_without_a_warning(place, tmp_pa
         rows = [[row["activity"], row["smiles"]] for row in csv.DictReader(stream)]
     with (tmp_path / "other.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["activity", "smiles"], *rows])
-    run("train", "molecules", tmp_path / "other.csv", "-t", "activity", "-o", tmp_path / "same", *SMALL)
+    run("train", "molecules", tmp_path / "other.csv", *ACTIVITY, "-o", tmp_path / "same", *SMALL)
     assert run("compare", place / "run", tmp_path / "same").stderr == ""
-    run("train", "molecules", place / "assay.csv", "-t", "activity", "--seed", 1, "-o", tmp_path / "other", *SMALL)
+    run("train", "molecules", place / "assay.csv", *ACTIVITY, "--seed", 1, "-o", tmp_path / "other", *SMALL)
     assert DIFFERENT in run("compare", place / "run", tmp_path / "other").stderr
     # A measured value that was corrected makes other test data of the same molecules.
     test = split(blockers().select(range(0, 1017, 5)), 0).test.smiles[0]
     rows = [[8.125 if smiles == test else value, smiles] for value, smiles in rows]
     with (tmp_path / "other.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["activity", "smiles"], *rows])
-    run("train", "molecules", tmp_path / "other.csv", "-t", "activity", "-o", tmp_path / "mended", *SMALL)
+    run("train", "molecules", tmp_path / "other.csv", *ACTIVITY, "-o", tmp_path / "mended", *SMALL)
     assert DIFFERENT in run("compare", place / "run", tmp_path / "mended").stderr
 
 

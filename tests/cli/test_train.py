@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from blockers import blockers
-from cli.runner import SMALL, run
+from cli.runner import ACTIVITY, SMALL, run
 
 from pellucid.molecules import PropertyModel
 from pellucid.molecules.splitting import split
@@ -102,17 +102,17 @@ def test_without_a_game_deep_is_trained_alone(place):
 
 @pytest.mark.parametrize("game", ["asymmetric", "uniform"])
 def test_every_game_can_be_played(place, game):
-    run("train", "molecules", place / "assay.csv", "-t", "activity", "--game", game, "-o", place / game, *SMALL)
+    run("train", "molecules", place / "assay.csv", *ACTIVITY, "--game", game, "-o", place / game, *SMALL)
     assert PropertyModel.load(place / game / "game").game == game
 
 
 def test_rows_that_cannot_be_used_are_an_error_or_listed(place, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text((place / "assay.csv").read_text() + "X1,C1CC,6.0,0\n")
-    error = run("train", "molecules", bad, "-t", "activity", "-o", tmp_path / "run", *SMALL, code=1).stderr
+    error = run("train", "molecules", bad, *ACTIVITY, "-o", tmp_path / "run", *SMALL, code=1).stderr
     assert "row 206" in error
     assert "--skip-bad-rows" in error
-    run("train", "molecules", bad, "-t", "activity", "--skip-bad-rows", "-o", tmp_path / "run", *SMALL)
+    run("train", "molecules", bad, *ACTIVITY, "--skip-bad-rows", "-o", tmp_path / "run", *SMALL)
     left = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
     assert left["rejected"] == [[206, "C1CC", "not a valid SMILES"]]
 
@@ -139,7 +139,7 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 
 
 def test_a_run_is_not_overwritten(place):
-    again = ["train", "molecules", place / "assay.csv", "-t", "activity", "-o", place / "run", *SMALL]
+    again = ["train", "molecules", place / "assay.csv", *ACTIVITY, "-o", place / "run", *SMALL]
     assert "resume that run with --resume, or choose another folder with --out" in run(*again, code=1).stderr
     # Before anything is read.
     for kind, folder in (("molecules", "run"), ("series", "series")):
@@ -222,7 +222,7 @@ def test_a_stop_before_the_first_checkpoint_leaves_nothing(place, tmp_path, monk
         (folder / "identity.json").write_text("{}")
         raise KeyboardInterrupt
 
-    words = ["train", "molecules", str(place / "assay.csv"), "-t", "activity", "-o", str(tmp_path / "run"), *SMALL]
+    words = ["train", "molecules", str(place / "assay.csv"), *ACTIVITY, "-o", str(tmp_path / "run"), *SMALL]
     monkeypatch.setattr(sys, "argv", ["pellucid", *words])
     monkeypatch.setattr(PropertyModel, "fit", stop)
     stderr = run(*words, code=130).stderr
@@ -231,7 +231,7 @@ def test_a_stop_before_the_first_checkpoint_leaves_nothing(place, tmp_path, monk
 
 
 def test_what_will_be_done_is_told_first(place, tmp_path):
-    words = ["train", "molecules", place / "assay.csv", "-t", "activity", "--epochs", 2, "--width", 8, "--game", "none"]
+    words = ["train", "molecules", place / "assay.csv", *ACTIVITY, "--epochs", 2, "--width", 8, "--game", "none"]
     result = run(*words, "-o", tmp_path / "run")
     assert "molecules: 163 to learn from, 21 to validate on, 20 to test on\n" in result.stdout
     assert "training: 2 epochs, width 8, batch size 32, learning rate 0.003\n" in result.stdout
@@ -239,7 +239,7 @@ def test_what_will_be_done_is_told_first(place, tmp_path):
 
 
 def test_molecules_are_split_by_scaffold(place, tmp_path):
-    words = ["train", "molecules", place / "assay.csv", "-t", "activity", "--split", "scaffold"]
+    words = ["train", "molecules", place / "assay.csv", *ACTIVITY, "--split", "scaffold"]
     run(*words, "-o", tmp_path / "run", *SMALL)
     data = json.loads((tmp_path / "run" / "summary.json").read_text())["data"]
     assert data["split"] == "scaffold"

@@ -1,3 +1,5 @@
+import signal
+
 import pytest
 from rdkit import Chem
 
@@ -60,3 +62,9 @@ def test_mistakes_are_told():
 def test_large_flexible_molecules_are_cut_too():
     # More than 20 bonds could be cut: RDKit's default refuses such molecules.
     assert cuts(Chem.MolFromSmiles("CCCCCCCC/C=C\\CCCCCCCC(=O)OC(CO)CO"), largest=8)
+
+
+def test_cutting_leaves_interrupts_alone():
+    cuts(Chem.MolFromSmiles("CCc1ccccc1CCO"), largest=8)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

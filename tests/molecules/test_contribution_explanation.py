@@ -279,5 +279,5 @@ def test_other_witnesses_are_refused():
 
 
 def test_an_explanation_of_another_kind_is_refused(explanation):
-    with pytest.raises(InputError, match="must be a TreeExplanation. Got a ContributionExplanation"):
+    with pytest.raises(InputError, match="must be a TreeExplanation, one of tree. Got .contributions."):
         TreeExplanation.from_dict(explanation.to_dict())

@@ -2,8 +2,8 @@ from .analogs import RGroups as RGroups
 from .contribution_explanation import ContributionExplanation as ContributionExplanation
 from .contribution_explanation import Term as Term
 from .exchanges import Exchange as Exchange
+from .explaining import MoleculeExplanation as MoleculeExplanation
 from .explanation import Member as Member
-from .explanation import MoleculeExplanation as MoleculeExplanation
 from .files import moses as moses
 from .files import nav17 as nav17
 from .files import read as read

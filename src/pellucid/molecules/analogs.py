@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +45,14 @@ def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
             size, other = part.GetNumHeavyAtoms() - 1, kept.GetNumHeavyAtoms() - 1  # without the mark
             if size <= largest and size <= other:
                 result.add(Cut(rest, group, _kind(kept)))
+    _keep_interrupts()
     return sorted(result)
+
+
+def _keep_interrupts() -> None:
+    """Let Ctrl-C interrupt the program again: RDKit's `FragmentMol` takes the signal and does not give it back."""
+    if threading.current_thread() is threading.main_thread() and (handler := signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, handler)
 
 
 def _kind(rest: Chem.Mol) -> str:

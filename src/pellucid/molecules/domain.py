@@ -78,7 +78,7 @@ class MoleculeSettings(TrainingOptions):
         "random", "How the test molecules are chosen; scaffold keeps ring systems together."
     )
     analogs: Literal["auto", "yes", "no"] = option(
-        "auto", "Fill neighborhoods with analogs; auto: where too few molecules are similar."
+        "auto", "Fill neighborhoods with analogs; auto: of explanations, and in training where too few are similar."
     )
     pool: Path | None = option(None, "A table of unlabeled molecules to find neighbors in.")
     depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
@@ -170,6 +170,7 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
             margin=settings.margin,
             witness=settings.witness,
             held_out_game=settings.held_out,
+            explain_with_analogs=settings.analogs != "no",
             **values,
         )
         parts = split(table, model.seed, settings.split)

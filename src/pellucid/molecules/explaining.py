@@ -14,6 +14,8 @@ from pellucid.witnesses import Witnesses
 from pellucid.witnesses.linear import LinearWitnesses
 from pellucid.witnesses.tree import TreeWitnesses
 
+__all__ = ["MoleculeExplanation", "explain_each"]
+
 
 def explain_each(
     witnesses: Witnesses, neighborhoods: MoleculeNeighborhoods, **reading: Any

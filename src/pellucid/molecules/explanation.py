@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 # The most targets that texts and pictures show by default.
 _MAX_TARGETS = 3
-# Where the kinds of explanations are, which derive from the class below: their modules import this one.
-_KINDS = {
-    "tree": ("pellucid.molecules.tree_explanation", "TreeExplanation"),
-    "contributions": ("pellucid.molecules.contribution_explanation", "ContributionExplanation"),
-}
 WITNESS_NOUNS = {"tree": "tree", "contributions": "law"}
 """What a witness is called in words, by its name in `PropertyModel.witness_`."""
 
@@ -207,11 +201,14 @@ class MoleculeExplanation(Explanation):
         """The explanation that `to_dict` was called on, also by way of JSON: of whatever kind, if this is
         `MoleculeExplanation`. Files of earlier versions do not name their kind, and hold trees.
         """
-        module, name = _KINDS[content.get("kind", "tree")]
-        kind: type[Self] = getattr(import_module(module), name)
-        if not issubclass(kind, cls):
+        # The module `explaining`, which the package takes this class from, has imported every kind.
+        kinds = {kind.kind: kind for kind in (cls, *cls.__subclasses__()) if hasattr(kind, "kind")}
+        kind = kinds.get(content.get("kind", "tree"))
+        if kind is None:
             raise InputError(
-                f"The explanation must be a {cls.__name__}", got=f"a {name}", cure="use `MoleculeExplanation.from_dict`"
+                f"The explanation must be a {cls.__name__}, one of {', '.join(kinds)}",
+                got=f"{content.get('kind', 'tree')!r}",
+                cure="use `MoleculeExplanation.from_dict`, or a later version",
             )
         return kind(**common_fields(content, kind), **kind._fields_from(content))
 

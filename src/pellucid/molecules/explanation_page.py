@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules.contribution_explanation import ContributionExplanation
 from pellucid.molecules.contribution_page import exchanges_view, law_view
-from pellucid.molecules.tree_explanation import TreeExplanation
 from pellucid.numbers import listed
 from pellucid.report.numbers import fixed, number
 from pellucid.report.page import render, write_page
@@ -21,8 +19,9 @@ from pellucid.trust import FEWEST, no_bound_reason
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from pellucid.molecules.contribution_explanation import ContributionExplanation
     from pellucid.molecules.explanation import Member, MoleculeExplanation
-    from pellucid.molecules.tree_explanation import Change
+    from pellucid.molecules.tree_explanation import Change, TreeExplanation
 
 # The most neighbors and changes that a page shows; pictures are most of its size.
 _NEIGHBORS, _CHANGES = 6, 4
@@ -111,10 +110,12 @@ def view(
         "trust": _trust(explanation, targets),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
-        "tree": _tree_view(explanation, pictures, values, measured_text)
-        if isinstance(explanation, TreeExplanation)
+        "tree": _tree_view(cast("TreeExplanation", explanation), pictures, values, measured_text)
+        if explanation.kind == "tree"
         else None,
-        "law": law_view(explanation, pictures, targets) if isinstance(explanation, ContributionExplanation) else None,
+        "law": law_view(cast("ContributionExplanation", explanation), pictures, targets)
+        if explanation.kind == "contributions"
+        else None,
         "exchanges": exchanges_view(explanation, targets),
         "neighbors": [
             {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules.explanation import MoleculeExplanation
+from pellucid.molecules.explaining import MoleculeExplanation
 from pellucid.molecules.explanation_page import bound_text, view
 from pellucid.numbers import decimals
 from pellucid.report.numbers import fixed, number
