@@ -137,7 +137,7 @@ def test_gaps_blanks_and_rows_that_are_not_used_are_told(workspace, tmp_path):
     # 3,100 = 10 * 300 + 100; 150; 1,450 = 4 * 300 + 250.
     assert result.output.startswith("14 recordings")
     assert "note: long.csv: 2 gaps in time, the longest" in result.output
-    assert "--gaps ignore joins what is on either side" in result.output
+    assert "to ignore gaps would join what is on either side" in result.output
     assert (
         "note: 500 rows are not used: 350 at the ends of recordings, too few for a further piece; 150 in 1 part of "
         "fewer than 300 rows" in result.output
