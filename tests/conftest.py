@@ -138,21 +138,6 @@ def data_folder(made_once, sulfonamides, rig):
 
 
 @pytest.fixture(scope="session")
-def molecules_run(made_once, data_folder):
-    """A finished run on `assay.csv`, as `pellucid train molecules` leaves it."""
-    return made_once(
-        "molecules-run", lambda folder: _train("molecules", data_folder / "assay.csv", "-t", "activity", "-o", folder)
-    )
-
-
-@pytest.fixture(scope="session")
-def series_run(made_once, data_folder):
-    """A finished run on `recordings`, as `pellucid train series` leaves it."""
-    lengths = ["--context", 20, "--horizon", 10, "--radius", 4]
-    return made_once("series-run", lambda folder: _train("series", data_folder / "recordings", *lengths, "-o", folder))
-
-
-@pytest.fixture(scope="session")
 def molecules(made_once):
     """The content of the summary of a small run on molecules."""
     from report.summaries import molecules_summary
@@ -175,13 +160,3 @@ def _kept(made_once, name, summary):
         (folder / "summary.json").write_text(json.dumps(with_bounds(summary())))
 
     return json.loads((made_once(name, make) / "summary.json").read_text())
-
-
-def _train(*words):
-    from typer.testing import CliRunner
-
-    from pellucid.cli import command_line
-
-    words = ["train", *words, "--epochs", 2, "--width", 8, "--quiet"]
-    result = CliRunner().invoke(command_line(), [str(word) for word in words])
-    assert result.exit_code == 0, result.output + str(result.exception)

@@ -17,6 +17,7 @@ from pellucid import _checks
 from pellucid._point_checks import check_points
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.witnesses._arrays import features, numbers
 from pellucid.witnesses.base import Witnesses, WitnessFamily
 from pellucid.witnesses.tree_witness import NODE_FIELDS, TreeWitness
 
@@ -124,10 +125,10 @@ class TreeFamily(WitnessFamily):
         from pellucid.witnesses._tree_shrinkage import choose_shrinkage, shrink
 
         x, f = check_points(x, f, hoods)
-        features, outputs = _features(x), np.ascontiguousarray(f.detach().double().cpu().numpy())
-        grow = partial(self._grow, features, outputs)
+        table, outputs = features(x), numbers(f)
+        grow = partial(self._grow, table, outputs)
         if self.shrinkage == "auto":
-            shrinkage = choose_shrinkage(grow, features, outputs, hoods, self.criterion)
+            shrinkage = choose_shrinkage(grow, table, outputs, hoods, self.criterion)
         else:
             shrinkage = np.full(len(hoods), float(self.shrinkage))
         trees = shrink(grow(hoods), shrinkage)
@@ -193,7 +194,7 @@ class TreeWitnesses(Witnesses):
         from pellucid.witnesses._tree_kernel import walk
 
         which, x = self._asked(which, x)
-        leaves = walk(self.trees, which.cpu().numpy(), _features(x))
+        leaves = walk(self.trees, which.cpu().numpy(), features(x))
         return torch.from_numpy(self.trees.value[leaves]).to(self.f.device)
 
     def at_members(self) -> Tensor:
@@ -203,10 +204,3 @@ class TreeWitnesses(Witnesses):
     def witness(self, i: int, **common: Any) -> TreeWitness:
         part = slice(*self.trees.node_offsets[i : i + 2].tolist())
         return TreeWitness(nodes={name: getattr(self.trees, name)[part] for name in NODE_FIELDS}, **common)
-
-
-def _features(x: Tensor) -> np.ndarray:
-    """Features in a form that the kernel reads: bytes for binary ones, otherwise floating point."""
-    kept = (torch.bool, torch.uint8, torch.float32, torch.float64)
-    values = x.detach().cpu()
-    return np.ascontiguousarray((values if values.dtype in kept else values.double()).numpy())
