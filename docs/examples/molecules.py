@@ -35,6 +35,7 @@ train
 settings = dict(
     task="regression",
     similar=SimilarityRule(analogs=False),
+    explain_with_analogs=False,
     play="banked",
     criterion="squared",
     delta=-1,  # trees one level smaller than the rule
