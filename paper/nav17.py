@@ -28,11 +28,11 @@ FIGURE = ROOT / "out" / "nav17"
 MEMBERS = 15
 
 
-def split(config: dict[str, Any], seed: int) -> tuple[Molecules, Molecules, Molecules]:
-    """Training, validation and test molecules, at random."""
+def split(config: dict[str, Any], seed: int, series: Molecules | None = None) -> tuple[Molecules, Molecules, Molecules]:
+    """Training, validation and test molecules of a series, by default the sodium-channel blockers, at random."""
     from pellucid.molecules import nav17
 
-    series = nav17()
+    series = nav17() if series is None else series
     order = np.random.default_rng(seed).permutation(len(series))
     ends = np.round(np.cumsum(config["split"][:2]) * len(order)).astype(int)
     train, validation, test = (series.select(part) for part in np.split(order, ends))
