@@ -92,8 +92,6 @@ def families(model: PropertyModel) -> dict[str, WitnessFamily]:
 
 def measured(model: PropertyModel, validation: Molecules, test: Molecules) -> dict[str, Any]:
     """For every kind of witness what it explains of the network, and its bound, in neighborhoods with analogs."""
-    from pellucid import Calibration
-    from pellucid.held_out import held_out
     from pellucid.molecules.play import featurize
 
     parts = {}
@@ -101,17 +99,30 @@ def measured(model: PropertyModel, validation: Molecules, test: Molecules) -> di
         neighborhoods = model.neighborhoods(data)
         points = featurize(neighborhoods.points, model.morgan, False)
         parts[name] = (model._values(points), points.fingerprints.dense(), neighborhoods.hoods)
-    result: dict[str, Any] = {"members": float(parts["test"][2].sizes.double().median())}
-    for name, family in families(model).items():
-        calibration = Calibration.of(held_out(*parts["validation"], family))
-        result[name] = {part: shares(*values, family) for part, values in parts.items()}
-        f, x, hoods = parts["test"]
-        misses = (f[hoods.members] - family.best_response(x, f, hoods).at_members()).abs()
-        distances = (hoods.sum_members(misses) / hoods.sizes[:, None]).numpy()
-        bounds = calibration.bound(distances, LEVEL) * model.task_.scale
-        result[name]["bound"] = float(np.median(bounds))
-        result[name]["coverage"] = float(calibration.coverage(held_out(*parts["test"], family, seed=1), LEVEL)[0])
-    return result
+    return {
+        "members": float(parts["test"][2].sizes.double().median()),
+        **{name: judged(family, parts, model.task_.scale) for name, family in families(model).items()},
+    }
+
+
+def judged(
+    family: WitnessFamily, parts: Mapping[str, tuple[Any, Any, Any]], scale: float | np.ndarray
+) -> dict[str, Any]:
+    """What a family's witnesses explain in the neighborhoods of validation and test, and the bound that the first
+    give to the second; `parts` are predictions, features and neighborhoods, `scale` is the unit of the bound.
+    """
+    from pellucid import Calibration
+    from pellucid.held_out import held_out
+
+    calibration = Calibration.of(held_out(*parts["validation"], family))
+    f, x, hoods = parts["test"]
+    misses = (f[hoods.members] - family.best_response(x, f, hoods).at_members()).abs()
+    distances = (hoods.sum_members(misses) / hoods.sizes[:, None]).numpy()
+    return {
+        **{part: shares(*values, family) for part, values in parts.items()},
+        "bound": float(np.median(calibration.bound(distances, LEVEL) * scale)),
+        "coverage": float(calibration.coverage(held_out(*parts["test"], family, seed=1), LEVEL)[0]),
+    }
 
 
 def shares(f: Any, x: Any, hoods: Any, family: WitnessFamily) -> dict[str, float]:
