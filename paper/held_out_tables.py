@@ -129,6 +129,8 @@ def trained(cell: Cell, table: Table) -> torch.nn.Module:
     from torch import nn
     from torch.nn import functional
 
+    from pellucid import sample_minibatch
+
     torch.manual_seed(cell["seed"])
     network = nn.Sequential(
         nn.Linear(table.x.shape[1], cell["width"]), nn.ReLU(), nn.Linear(cell["width"], cell["width"]), nn.ReLU(),
@@ -136,19 +138,20 @@ def trained(cell: Cell, table: Table) -> torch.nn.Module:
     ).double()  # fmt: skip
     optimizer = torch.optim.AdamW(network.parameters(), lr=cell["learning_rate"], weight_decay=cell["decay"])
     loss_of = functional.binary_cross_entropy_with_logits if table.classes else functional.mse_loss
-    game = game_of(cell)
-    n = len(table.parts["train"])
+    game, rows = game_of(cell), table.parts["train"]
     if game is not None:
         points, hoods = neighborhoods(cell, table, "train", cell["game"]["members"])
-    x, y = table.x[table.parts["train"]], table.y[table.parts["train"]]
     best, state, since = float("inf"), copy.deepcopy(network.state_dict()), 0
     for _ in range(cell["epochs"]):
-        for _ in range(10):
+        for batch in torch.randperm(len(rows)).split(cell["batch_size"]):
+            y = table.y[rows[batch]]
             if game is None:
-                loss = loss_of(network(x), y)
+                loss = loss_of(network(table.x[rows[batch]]), y)
             else:
-                f = network(points)
-                loss = loss_of(f[:n], y) + game(f, points, hoods).penalty
+                play = sample_minibatch(hoods, batch, share=cell["share"])
+                x = points[play.points]
+                f = network(x)
+                loss = loss_of(f[: len(batch)], y) + game(f, x, play.hoods).penalty
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
