@@ -17,6 +17,7 @@ from pellucid.deviations import Deviation, squared_error
 from pellucid.errors import InputError, warn_once
 from pellucid.neighborhoods import BaseNeighborhoods, Windows
 from pellucid.witnesses._arrays import numbers, rounding_unit
+from pellucid.witnesses._buffer import held_out_apart
 from pellucid.witnesses._freedom import freedom_left
 from pellucid.witnesses._leverage import free_shares, held_out_from_fit
 from pellucid.witnesses._ridge import RIDGES, fit_ridge
@@ -62,20 +63,43 @@ class LinearFamily(WitnessFamily):
     Held-out values are exact, each member left out alone, and cost no further fit. With `ridge="auto"` a member is left
     out of the choice, too, which is then made by the errors at pairs of members that are left out.
 
+    Where members are positions of a series, those beside each other share values. With a `buffer` of b, a member that is
+    held out takes its block B along, the members at most b places before and after it (h-block cross-validation):
+
+        e_B = (I - H_BB)^-1 (f - H f)_B     is what the fit without B misses f_B by, read at the member.
+
+    This is exact, too, and where the members outside of B do not determine the fit by themselves it is the minimum-norm
+    or ridge solution of those. A member whose block is the whole neighborhood keeps its prediction. For `lagged`
+    features the buffer is their order.
+
     Parameters
     ----------
     ridge : float or {"auto"}
         The ridge.
     intercept : bool
         Whether there is one.
+    buffer : int
+        Members to either side of a member, in the order of the list, that are held out with it.
     """
 
     ridge: float | Literal["auto"] = 0.0
     intercept: bool = True
+    buffer: int = 0
 
     def __post_init__(self) -> None:
         if self.ridge != "auto":
             _checks.at_least(self.ridge, 0, "ridge", "LinearFamily", cure='"auto" chooses it')
+        if _checks.whole(self.buffer, 0, "buffer") and self.ridge == "auto":
+            raise InputError(
+                "`ridge` of a LinearFamily with a `buffer` must be a number",
+                got="'auto', which is chosen by leaving out members alone",
+                cure="set one of both",
+                parameter="ridge",
+            )
+
+    def __repr__(self) -> str:
+        buffer = f", buffer={self.buffer}" if self.buffer else ""
+        return f"LinearFamily(ridge={self.ridge!r}, intercept={self.intercept!r}{buffer})"
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         x, f = check_points(x, f, hoods)
@@ -92,6 +116,7 @@ class LinearFamily(WitnessFamily):
             residuals=residuals,
             penalty=self.ridge,
             intercept=self.intercept,
+            buffer=self.buffer,
             family=self,
         )
 
@@ -112,6 +137,7 @@ class LinearFamily(WitnessFamily):
             theta=fit.theta,
             penalty=ridge,
             intercept=self.intercept,
+            buffer=self.buffer,
             ridges=fit.ridges if auto else None,
             values=None if len(rest) else fit.values,
             free=fit.free,
@@ -169,6 +195,8 @@ class LinearWitnesses(Witnesses):
     """(P,) of the square of each coefficient, or one for all: the ridge of the fit."""
     intercept: bool = field(default=True, repr=False)
     """Whether the fit was free to choose it."""
+    buffer: int = field(default=0, repr=False)
+    """Members to either side of a member that are held out with it."""
     ridges: Tensor | None = field(default=None, repr=False)
     """(n,) the ridge of each neighborhood, where they were chosen."""
     values: Tensor | None = field(default=None, repr=False)
@@ -232,6 +260,8 @@ class LinearWitnesses(Witnesses):
     def held_out_values(self, *, folds: int = FOLDS) -> Tensor:
         if self.ridges is not None:  # the choice of the ridge is part of the fit
             return super().held_out_values(folds=folds)
+        if self.buffer:
+            return self._held_out_apart().to(self.f)
         # Exact, and the fit is not repeated: a witness without member j misses f_j by its residual / (1 - leverage).
         x = self._read(self.x)
         values = held_out_from_fit(
@@ -244,6 +274,19 @@ class LinearWitnesses(Witnesses):
             intercept=self.intercept,
         )
         return values.to(self.f)
+
+    def _held_out_apart(self) -> Tensor:
+        ridge, x = float(self.penalty), self._read(self.x)
+        return held_out_apart(
+            x,
+            self.f,
+            self.hoods,
+            self._member_values(),
+            buffer=self.buffer,
+            ridge=ridge,
+            intercept=self.intercept,
+            fit=lambda others: _least_squares(x, self.f, others, ridge, self.intercept)[0],
+        )
 
     def pull(self) -> Tensor:
         # sum_i S_ij (theta_i' x_j + theta_0i) / m_i = (S'(theta/m))_j' x_j + S'(theta_0/m)_j: so the symmetric
