@@ -1,5 +1,7 @@
 """Which forecasts of a file or a folder are explained."""
 
+import re
+
 import numpy as np
 import pytest
 from series.machines import DOMAIN, RIG, ROWS, as_flags
@@ -7,7 +9,7 @@ from series.machines import DOMAIN, RIG, ROWS, as_flags
 from pellucid import runs
 from pellucid.errors import InputError, written_as
 from pellucid.series import Forecaster, read
-from pellucid.series.explaining import SeriesExplaining, relative_deviation
+from pellucid.series.explaining import SeriesExplaining, relative_deviations
 
 
 def explain(machine, what, *, level=0.9, warn=lambda _: None, **settings):
@@ -75,13 +77,19 @@ def test_every_recording_of_a_folder_is_explained(machine, tmp_path):
     np.testing.assert_allclose(explanation.overall.parameters, law.parameters)
     lines = DOMAIN.overview(result.explanations, None).splitlines()
     assert [line.split(",")[0] for line in lines[2:4]] == ["a.csv", "b.csv"]
-    assert lines[4] == "held-out variance explained is over one-step predictions of the whole recording"
+    head = ["forecast", "held-out variance explained: local", "whole", "relative deviation: held out", "where fitted"]
+    assert re.split("  +", lines[0]) == [*head, "change of the law"]
+    assert lines[4].startswith("held-out variance explained and the change of the law are over one-step predictions of")
     overall, local = law.shares()
-    assert lines[3].split()[-2:] == [f"{local:.0%}", f"{overall:.0%}"]
     gaps = np.square(explanation.mean - explanation.witnessed).mean(0) / explanation.mean.var(axis=0)
-    assert relative_deviation(explanation) == pytest.approx(np.sqrt(gaps.mean()))
-    assert relative_deviation(explanation, "right") == pytest.approx(np.sqrt(gaps[1]))
-    assert f"{np.sqrt(gaps[1]):.3g}" in DOMAIN.overview(result.explanations, "right").splitlines()[3]
+    unseen = np.square(explanation.mean - explanation.held_out).mean(0) / explanation.mean.var(axis=0)
+    assert relative_deviations(explanation) == pytest.approx((np.sqrt(unseen.mean()), np.sqrt(gaps.mean())))
+    assert relative_deviations(explanation, "right") == pytest.approx((np.sqrt(unseen[1]), np.sqrt(gaps[1])))
+    change = f"{law.steadiness.change:.2g} ({law.steadiness.word})"
+    cells = [f"{local:.0%}", f"{overall:.0%}", *(f"{np.sqrt(gap.mean()):.3g}" for gap in (unseen, gaps)), change]
+    assert re.split("  +", lines[3])[1:] == cells
+    cells[2:4] = [f"{np.sqrt(gap[1]):.3g}" for gap in (unseen, gaps)]
+    assert re.split("  +", DOMAIN.overview(result.explanations, "right").splitlines()[3])[1:] == cells
     shares = [explanation.overall.shares() for explanation in result.explanations.values()]
     enough = sum(overall >= local for overall, local in shares)
     sentence = f"in {enough} of 2 one law for the whole recording is enough"
@@ -135,5 +143,5 @@ def test_a_page_of_many_recordings_shows_the_least_close(machine, tmp_path, monk
     explanations = explain(machine, tmp_path).explanations
     assert DOMAIN.write_explanations(explanations, tmp_path / "x.html", title="all") == 1
     page = (tmp_path / "x.html").read_text()
-    closest = min(explanations, key=lambda label: relative_deviation(explanations[label]))
+    closest = min(explanations, key=lambda label: relative_deviations(explanations[label]))
     assert [label in page for label in explanations] == [label != closest for label in explanations]

@@ -48,11 +48,11 @@ def test_csv_has_a_row_per_step_and_channel(explanation, tmp_path):
     explanation.to_csv(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert lines[0].startswith(
-        "step,channel,forecast,real,one-step sd,witness,deviation,bound,spectral radius,offset,l"
+        "step,channel,forecast,real,one-step sd,held-out deviation,witness,deviation where fitted,bound,spectral ra"
     )
-    assert lines[1] == "1,left,1.0,,0.5,1.0,0.0,,0.5,0.5,1.0,0.0,-0.25,0.0"
+    assert lines[1] == "1,left,1.0,,0.5,,1.0,0.0,,0.5,0.5,1.0,0.0,-0.25,0.0"
     assert len(lines) == 5
-    assert lines[4].startswith("2,$<b>right$,4.0,,3.0,3.6,0.3999")
+    assert lines[4].startswith("2,$<b>right$,4.0,,3.0,,3.6,0.3999")
 
 
 def test_what_really_came_stands_beside_the_forecast(explanation, tmp_path):

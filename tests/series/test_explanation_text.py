@@ -16,7 +16,7 @@ def test_it_prints_as_a_table(explanation):
         step  forecast  one-step sd  witness  offset  left[t]  $<b>right$[t]  left[t-1]  $<b>right$[t-1]
            1         1          0.5        1     0.5        1              0      -0.25                0
            2         3          0.2      3.3     0.5     0.75            0.1      -0.25                0
-        deviation from the law, rms over the steps (and relative to how much the forecast moves):
+        deviation from the law where fitted, rms over the steps (and relative to how much the forecast moves):
           left 0.212 (21%), $<b>right$ 0.283 (28%)
         variation 2.35: mean change of all parameters from step to step
         spectral radius of the laws 0.5 (median over the steps)

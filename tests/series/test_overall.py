@@ -88,7 +88,7 @@ def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, overall
     shares = f"one-step predictions of the whole recording: {overall:.0%} by this law, {local:.0%} by local laws"
     words = "one law for the whole recording is enough: a forecast has too few steps to determine local coefficients"
     assert shares in law.sentence()
-    assert law.sentence().endswith(f"; {words}") == enough
+    assert (f"; {words}; change of the law along the recording " in law.sentence()) == enough
     explanation = replace(fitted.explain(rig.values[0][:CONTEXT]), overall=law)
     explanation.to_html(tmp_path / "x.html")
     for text in (str(explanation), (tmp_path / "x.html").read_text()):

@@ -13,8 +13,8 @@ from pellucid.trust import median_bounds
 
 
 def scores(evaluation: Evaluation) -> dict[str, Any]:
-    """The scores of a model, with the held-out variance explained."""
-    return {**evaluation.scores, HELD_OUT: finite_mean(evaluation.held_out.explained())}
+    """The scores of a model, with the held-out variance explained: that of the domain where it has one."""
+    return {HELD_OUT: finite_mean(evaluation.held_out.explained()), **evaluation.scores}
 
 
 def trust_summary(evaluations: Mapping[str, Evaluation], level: float) -> TrustSummary:

@@ -19,7 +19,7 @@ from pellucid.domains import (
 )
 from pellucid.options import Options
 from pellucid.series.explaining import SeriesExplaining
-from pellucid.series.measures import CURE, MEASURES, UNEXPLAINED, measured
+from pellucid.series.measures import CURE, MEASURES, UNEXPLAINED, deviations_of, measured
 from pellucid.series.monitoring import SeriesAssessing
 from pellucid.series.planning import SeriesSettings, described, plan_training
 from pellucid.series.reading import SeriesReading
@@ -48,7 +48,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
     points: ClassVar[str] = "steps"
     file: ClassVar[str] = "forecaster"
     example: ClassVar[str] = "recording.csv"
-    transparency: ClassVar[str] = "relative_deviation"
+    transparency: ClassVar[str] = "relative_held_out_deviation"
     unexplained: ClassVar[str] = UNEXPLAINED
     cure: ClassVar[str] = CURE
     max_examples: ClassVar[int] = 12
@@ -81,9 +81,10 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
         return plan_training(source, settings, weight=weight)
 
     def validate(self, model: Forecaster, data: Recordings) -> tuple[float, float]:
-        """Relative error and relative deviation of the forecasts."""
+        """Relative error and relative deviation of the forecasts: the held-out one, unless windows are too short."""
         scores = model.evaluate(data)
-        return scores.relative_error, scores.relative_deviation
+        known = scores.relative_held_out_deviation == scores.relative_held_out_deviation  # not NaN
+        return scores.relative_error, scores.relative_held_out_deviation if known else scores.relative_deviation
 
     # -- measuring ---------------------------------------------------------------------------------------------
 
@@ -118,7 +119,7 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
         """Forecasts that follow their laws most and least closely, and some between."""
         from pellucid.runs import select_examples
 
-        length, deviations = model.context + model.horizon, model.deviations(test)
+        length, (deviations, _) = model.context + model.horizon, deviations_of(model, test)
         starts = test.starts(length)
         examples = []
         for k, _ in select_examples(deviations, count=self.max_examples, extremes=self.max_extremes):

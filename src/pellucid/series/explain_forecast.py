@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import FittedForecaster
+from pellucid.series.steadiness import forecast_steadiness
 from pellucid.series.witness_fitter import WitnessedBatch, WitnessFitter
 from pellucid.trust import FEWEST, Calibration, check_level, known_bounds, no_bound_reason
 
@@ -29,6 +30,7 @@ def explain_forecast(
     lags = scaling.values(batch.features)[0]
     calibration = fitted.calibrations.get("forced" if forced else "generated")
     bound, why_not = _bound(batch, fitter, calibration, level)
+    held_out = fitter.held_out_laws(batch.witnesses)
     return ForecastExplanation(
         channels=fitted.channels,
         shift=scaling.shift,
@@ -40,6 +42,7 @@ def explain_forecast(
         covariance=covariance[0],
         parameters=theta,
         witnessed=theta[:, 0] + np.einsum("hp,hpk->hk", lags, theta[:, 1:]),
+        held_out=mean[0] - fitter.in_units(held_out.at_centers().numpy()),
         fit=fitter.neighborhood_errors(batch.witnesses),
         actual=actual,
         forced=forced,
@@ -47,7 +50,8 @@ def explain_forecast(
         bound=bound,
         calibrated=0 if calibration is None else len(calibration),
         why_not=why_not,
-        explained=fitter.held_out_explained(batch.witnesses),
+        explained=held_out.explained(),
+        steadiness=forecast_steadiness(batch.witnesses, fitter.radius, fitter.units),
     )
 
 

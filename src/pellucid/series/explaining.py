@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pellucid.series.data import Recordings
     from pellucid.series.explanation import ForecastExplanation
     from pellucid.series.forecaster import Forecaster
+    from pellucid.series.overall import RecordingLaw
 
 
 @final
@@ -145,10 +146,14 @@ def overview(explanations: Mapping[str, ForecastExplanation], target: str | int 
         overall, local = (None, None) if law is None else law.shares()
         enough += law is not None and law.verdict() is not None
         shares = ["-" if share is None else f"{share:.0%}" for share in (local, overall)]
-        deviation = relative_deviation(explanation, target)
-        rows.append([label, f"{deviation:.3g}", f"{explanation.variation.mean():.4g}", *shares])
-    head = ["forecast", "relative deviation", "variation", "held-out variance explained: local", "whole"]
-    lines = [aligned(head, rows), "held-out variance explained is over one-step predictions of the whole recording"]
+        unseen, fitted = relative_deviations(explanation, target)
+        gaps = ["-" if gap != gap else f"{gap:.3g}" for gap in (unseen, fitted)]
+        rows.append([label, *shares, *gaps, _steadiness(law)])
+    head = ["forecast", "held-out variance explained: local", "whole", "relative deviation: held out", "where fitted"]
+    lines = [
+        aligned([*head, "change of the law"], rows),
+        "held-out variance explained and the change of the law are over one-step predictions of the whole recording",
+    ]
     if enough:
         lines.append(
             f"in {enough} of {len(rows)} one law for the whole recording is enough: a forecast has too few steps to "
@@ -157,8 +162,15 @@ def overview(explanations: Mapping[str, ForecastExplanation], target: str | int 
     return "\n".join(lines)
 
 
-def relative_deviation(explanation: ForecastExplanation, target: str | int | None = None) -> float:
-    """Root mean squared error between laws and forecast, each channel relative to how much its forecast moves.
+def _steadiness(law: RecordingLaw | None) -> str:
+    """The change of local laws along a recording, and its word."""
+    known = None if law is None else law.steadiness
+    return "-" if known is None or known.change is None else f"{known.change:.2g} ({known.word})"
+
+
+def relative_deviations(explanation: ForecastExplanation, target: str | int | None = None) -> tuple[float, float]:
+    """Root mean squared error between laws and forecast, each channel relative to how much its forecast moves: held
+    out, NaN if that is not known, and where fitted.
 
     Parameters
     ----------
@@ -169,7 +181,10 @@ def relative_deviation(explanation: ForecastExplanation, target: str | int | Non
     """
     import numpy as np
 
+    from pellucid.series.explanation_text import deviations
+
     columns = list(range(len(explanation.channels))) if target is None else [explanation.channel(target)]
-    gaps = np.square(explanation.mean - explanation.witnessed)[:, columns].mean(0)
     moves = explanation.mean[:, columns].var(axis=0)
-    return float(np.sqrt((gaps / np.where(moves > 0, moves, np.nan)).mean()))
+    unit = np.where(moves > 0, moves, np.nan)
+    unseen, fitted = (float(np.sqrt((gap[columns] ** 2 / unit).mean())) for gap in deviations(explanation))
+    return unseen, fitted

@@ -17,6 +17,7 @@ from pellucid.series import explanation_text
 from pellucid.series.explanation_text import COLUMNS
 from pellucid.series.overall import RecordingLaw
 from pellucid.series.stability import instability_note, spectral_radius
+from pellucid.series.steadiness import Steadiness
 from pellucid.trust import LEVEL
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ARRAYS = (
-    "context", "mean", "covariance", "parameters", "witnessed", "fit", "shift", "scale", "actual", "bound", "explained",
+    "context", "mean", "covariance", "parameters", "witnessed", "held_out", "fit", "shift", "scale", "actual", "bound",
+    "explained",
 )  # fmt: skip
 
 
@@ -52,7 +54,11 @@ class ForecastExplanation(Explanation):
     witnessed: np.ndarray = field(repr=False)
     """(H, c) what each step's witness says at that step."""
     fit: np.ndarray = field(repr=False)
-    """(H,) root mean squared error between witness and predictor over the channels and the steps within the radius."""
+    """(H,) root mean squared error between witness and predictor over the channels and the steps within the radius,
+    which the witness was fitted to."""
+    held_out: np.ndarray | None = field(default=None, repr=False)
+    """(H, c) what each step's law says at that step if it is fitted without all steps that share a value with it, see
+    `HeldOutLaws`; NaN where no others are within the radius, None if not known."""
     shift: np.ndarray | None = field(default=None, repr=False)
     """(c,) the mean of each channel in the training data."""
     scale: np.ndarray | None = field(default=None, repr=False)
@@ -70,16 +76,27 @@ class ForecastExplanation(Explanation):
     """Why there is no bound, if there is none."""
     explained: np.ndarray | None = field(default=None, repr=False)
     """(c,) held-out variance explained: the share of the predictor's variance along the steps that laws account for at
-    steps which they were not fitted to. 0 is no better than a constant; NaN where nothing varies."""
+    steps whose values they have not seen. 0 is no better than a constant; NaN where nothing varies."""
     forced: bool | None = None
     """Whether each step was predicted from the real values before it instead of the forecast so far; None if not known.
     """
     overall: RecordingLaw | None = field(default=None, repr=False)
     """The law of the recording as a whole, if it was asked for; see `Forecaster.law_of`."""
+    steadiness: Steadiness | None = field(default=None, repr=False)
+    """How much the law changes along the forecast; None if not known."""
+
+    @property
+    def held_out_deviation(self) -> np.ndarray | None:
+        """(H,) root mean squared error over the channels between predictor and held-out law at each step, NaN where
+        there is none; None if not known.
+        """
+        return None if self.held_out is None else np.asarray(np.sqrt(np.square(self.mean - self.held_out).mean(1)))
 
     @property
     def deviation(self) -> np.ndarray:
-        """(H,) root mean squared error over the channels between predictor and witness at each step."""
+        """(H,) root mean squared error over the channels between predictor and witness at each step, which the witness
+        was fitted to.
+        """
         return np.asarray(np.sqrt(np.square(self.mean - self.witnessed).mean(1)))
 
     @property
@@ -194,9 +211,8 @@ class ForecastExplanation(Explanation):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""
-        arrays = {name: None if (v := getattr(self, name)) is None else v.tolist() for name in _ARRAYS}
-        if self.bound is not None:  # JSON has no NaN
-            arrays["bound"] = np.where(np.isnan(self.bound), np.array(None), self.bound).tolist()
+        arrays = {name: None if (v := getattr(self, name)) is None else _plain(v) for name in _ARRAYS}
+        held_out = self.held_out_deviation
         return {
             "channels": list(self.channels),
             "order": self.order,
@@ -208,7 +224,9 @@ class ForecastExplanation(Explanation):
             "why_not": self.why_not,
             "forced": self.forced,
             "overall": None if self.overall is None else self.overall.to_dict(),
+            "held_out_deviation": None if held_out is None else _plain(held_out),
             "deviation": self.deviation.tolist(),
+            "steadiness": None if self.steadiness is None else self.steadiness.to_dict(),
             "variation": self.variation.tolist(),
             "spectral_radius": self.spectral_radius.tolist(),
         }
@@ -216,9 +234,10 @@ class ForecastExplanation(Explanation):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ForecastExplanation:
         """The explanation that `to_dict` was called on, also after a way through JSON."""
-        arrays: dict[str, Any] = {name: None if (v := content.get(name)) is None else np.array(v) for name in _ARRAYS}
-        if arrays["bound"] is not None:
-            arrays["bound"] = arrays["bound"].astype(np.float64)
+        arrays: dict[str, Any] = {
+            name: None if (v := content.get(name)) is None else np.array(v, dtype=np.float64) for name in _ARRAYS
+        }
+        steadiness = content.get("steadiness")
         return cls(
             channels=tuple(content["channels"]),
             order=content["order"],
@@ -228,27 +247,44 @@ class ForecastExplanation(Explanation):
             why_not=content.get("why_not"),
             forced=content.get("forced"),
             overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
+            steadiness=None if steadiness is None else Steadiness.from_dict(steadiness),
             **arrays,
         )
 
     def rows(self) -> Iterator[list[Any]]:
         """A row per step and channel, after the names of the columns.
 
-        Forecast, what really came (blank if not known), standard deviation of one step, witness, deviation, bound,
-        spectral radius and parameters.
+        Forecast, what really came (blank if not known), standard deviation of one step, the held-out deviation of the
+        law (likewise), witness, its deviation, bound, spectral radius and parameters.
         """
         radii = self.spectral_radius.tolist()
-        columns = ["forecast", "real", "one-step sd", "witness", "deviation", "bound", "spectral radius"]
-        yield ["step", "channel", *columns, *self.names]
+        columns = [
+            "forecast",
+            "real",
+            "one-step sd",
+            "held-out deviation",
+            "witness",
+            "deviation where fitted",
+            "bound",
+        ]
+        yield ["step", "channel", *columns, "spectral radius", *self.names]
         for h in range(len(self)):
             for k, name in enumerate(self.channels):
-                gap = abs(self.mean[h, k] - self.witnessed[h, k])
-                numbers = [self.covariance[h, k, k] ** 0.5, self.witnessed[h, k], gap]
-                real = "" if self.actual is None else float(self.actual[h, k])
-                bound = "" if self.bound is None or np.isnan(self.bound[h, k]) else float(self.bound[h, k])
-                parameters = self.parameters[h, :, k].tolist()
-                forecast = float(self.mean[h, k])
-                yield [h + 1, name, forecast, real, *(float(v) for v in numbers), bound, radii[h], *parameters]
+                forecast, witness = float(self.mean[h, k]), float(self.witnessed[h, k])
+                unseen = "" if self.held_out is None else _cell(abs(forecast - self.held_out[h, k]))
+                yield [
+                    h + 1,
+                    name,
+                    forecast,
+                    "" if self.actual is None else float(self.actual[h, k]),
+                    float(self.covariance[h, k, k] ** 0.5),
+                    unseen,
+                    witness,
+                    abs(forecast - witness),
+                    "" if self.bound is None else _cell(self.bound[h, k]),
+                    radii[h],
+                    *self.parameters[h, :, k].tolist(),
+                ]
 
     def to_html(self, path: str | Path, *, title: str | None = None) -> None:
         """Write it as one HTML file that needs nothing else: forecast, witness and coefficients of every channel.
@@ -274,3 +310,13 @@ class ForecastExplanation(Explanation):
         from pellucid.series.explanation_page import fragment
 
         return str(fragment(self))
+
+
+def _plain(values: np.ndarray) -> Any:
+    """Nested lists, ready for JSON: None in the place of NaN."""
+    return np.where(np.isnan(values), np.array(None), values).tolist()
+
+
+def _cell(value: float) -> float | str:
+    """A number of a table; blank where it is not known."""
+    return "" if np.isnan(value) else float(value)

@@ -91,8 +91,13 @@ def view(explanation: ForecastExplanation) -> dict[str, Any]:
 
 def _worth(explanation: ForecastExplanation) -> list[str]:
     """What the laws are worth, a line each."""
-    overall = None if explanation.overall is None else explanation.overall.verdict()
-    return [explanation_text.held_out(explanation), overall or "", explanation_text.stability(explanation)]
+    law = explanation.overall
+    return [
+        explanation_text.held_out(explanation),
+        *([] if law is None else [law.verdict() or "", law.steadiness_text()]),
+        explanation_text.steadiness(explanation),
+        explanation_text.stability(explanation),
+    ]
 
 
 def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
@@ -108,11 +113,12 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
     rows = _strongest(theta)
     limit = float(np.abs(theta).max())
     bound = np.nan if explanation.bound is None else median_bounds(explanation.bound)[k]
-    gap, move = float(np.sqrt(np.square(mean - witnessed).mean())), float(mean.std())
+    unseen, fitted = (float(part[k]) for part in explanation_text.deviations(explanation))
+    move = float(mean.std())
     return {
         "name": name,
-        "deviation": number(gap),
-        "relative": percent(gap / move, 0) if move > 0 else None,
+        "held_out": _deviation(unseen, move) if np.isfinite(unseen) else None,
+        "fitted": _deviation(fitted, move),
         "bound": number(float(bound)) if np.isfinite(bound) else None,
         # Along a forecast errors add up: a band of one step would look like that of the forecast.
         "lines": lines(traces, band if explanation.forced else None, f"Forecast of {name} over {len(mean)} steps"),
@@ -125,6 +131,11 @@ def _channel(explanation: ForecastExplanation, k: int) -> dict[str, Any]:
         "law": law_texts(explanation, k)[0],
         "overall": _overall_law(explanation, k),
     }
+
+
+def _deviation(gap: float, move: float) -> dict[str, str | None]:
+    """A deviation, and its share of how much the forecast moves."""
+    return {"value": number(gap), "relative": percent(gap / move, 0) if move > 0 else None}
 
 
 def _strongest(theta: np.ndarray) -> list[int]:

@@ -71,22 +71,49 @@ def table(explanation: ForecastExplanation, channel: int, *, columns: int | None
 
 def summary(explanation: ForecastExplanation) -> str:
     """How closely the forecast follows its laws, channel by channel, and how much these change."""
-    gaps = np.sqrt(np.square(explanation.mean - explanation.witnessed).mean(0))
-    moves = explanation.mean.std(axis=0)
-    parts = [
-        f"{name} {gap:.3g}" + (f" ({gap / move:.0%})" if move > 0 else "")
-        for name, gap, move in zip(explanation.channels, gaps, moves, strict=True)
-    ]
-    more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
     lines = [
         held_out(explanation),
-        "deviation from the law, rms over the steps (and relative to how much the forecast moves):",
-        f"  {', '.join(parts[:_CHANNELS])}{more}",
+        *_deviation_lines(explanation),
+        steadiness(explanation),
         f"variation {explanation.variation.mean():.4g}: mean change of all parameters from step to step",
         stability(explanation),
         trust(explanation),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _deviation_lines(explanation: ForecastExplanation) -> list[str]:
+    """How far laws and forecast are apart, channel by channel: held out, if that is known, and where fitted."""
+    about = "rms over the steps (and relative to how much the forecast moves):"
+    lines = []
+    unseen, fitted = deviations(explanation)
+    if np.isfinite(unseen).any():
+        lines += [f"held-out deviation from the law, {about}", f"  {_by_channel(explanation, unseen)}"]
+    return [*lines, f"deviation from the law where fitted, {about}", f"  {_by_channel(explanation, fitted)}"]
+
+
+def deviations(explanation: ForecastExplanation) -> tuple[np.ndarray, np.ndarray]:
+    """(c,) root mean squared deviations over the steps: held out, NaN if not known, and where fitted."""
+    fitted = np.sqrt(np.square(explanation.mean - explanation.witnessed).mean(0))
+    if explanation.held_out is None:
+        return np.full_like(fitted, np.nan), fitted
+    squares = np.square(explanation.mean - explanation.held_out)
+    known = np.isfinite(squares).all(1)
+    return np.sqrt(squares[known].mean(0)) if known.any() else np.full_like(fitted, np.nan), fitted
+
+
+def _by_channel(explanation: ForecastExplanation, gaps: np.ndarray) -> str:
+    parts = [
+        f"{name} {gap:.3g}" + (f" ({gap / move:.0%})" if move > 0 else "")
+        for name, gap, move in zip(explanation.channels, gaps, explanation.mean.std(axis=0), strict=True)
+    ]
+    more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
+    return f"{', '.join(parts[:_CHANNELS])}{more}"
+
+
+def steadiness(explanation: ForecastExplanation) -> str:
+    """How much the law changes along the forecast, in one line; empty if not known."""
+    return "" if explanation.steadiness is None else explanation.steadiness.text("the forecast")
 
 
 def held_out(explanation: ForecastExplanation) -> str:

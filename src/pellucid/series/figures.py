@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.numbers import percent
+from pellucid.series.explanation_text import deviations
 from pellucid.trust import median_bounds
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ def plot_explanations(
     for axis, theta, (name, explanation) in zip(axes[1:], thetas, explanations.items(), strict=True):
         image = axis.imshow(theta, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest",
                             extent=(0.5, theta.shape[1] + 0.5, len(theta) - 0.5, -0.5))  # fmt: skip
-        rms = float(np.sqrt(np.square(explanation.mean[:, k] - explanation.witnessed[:, k]).mean()))
-        title = f"{_plain(name)}: deviation {rms:.3g}"
+        unseen, fitted = (float(part[k]) for part in deviations(explanation))
+        known = np.isfinite(unseen)
+        title = f"{_plain(name)}: " + (f"held-out deviation {unseen:.3g}" if known else f"deviation {fitted:.3g}")
         bound = np.nan if explanation.bound is None else median_bounds(explanation.bound)[k]
         if np.isfinite(bound):
             title += f", nearby within {bound:.3g} ({percent(explanation.level)} confidence)"

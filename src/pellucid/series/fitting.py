@@ -13,7 +13,7 @@ from torch import Tensor
 from pellucid.named_games import named_game
 from pellucid.series.data import Recordings
 from pellucid.series.fitted import Choices, FittedForecaster
-from pellucid.series.law_settings import LawSettings, settings_for
+from pellucid.series.law_settings import LawSettings, require_others, settings_for
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
 from pellucid.series.scaling import Scaling
@@ -79,7 +79,11 @@ class ForecastFit(Fit[FittedForecaster]):
         self.model, self.channels = model, train.channels
         self.preparation = preparation = Preparation.of(model, train)
         self.witness_fitter = model.witness_fitter_for(preparation.scaling, preparation.choices)
-        self.game = named_game(model.game, self.witness_fitter.family, weight=model.weight)
+        self.game = named_game(
+            model.game, self.witness_fitter.family, weight=model.weight, held_out=model.held_out_game
+        )
+        if model.held_out_game and self.game is not None:
+            require_others(preparation.choices.order, preparation.choices.radius, model.horizon)
         self.network = self._new_network()
         length = model.context + model.horizon
         firsts = torch.tensor(_first_rows(train, length, model.stride or model.horizon))

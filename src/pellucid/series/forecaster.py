@@ -19,10 +19,11 @@ from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.fitted import Choices, FittedForecaster
 from pellucid.series.fitting import BATCH, ForecastFit, Preparation
 from pellucid.series.network import Network
-from pellucid.series.overall import SEQUENCES, RecordingLaw, fit_recording_law
+from pellucid.series.overall import SEQUENCES, NeighborPairs, RecordingLaw, fit_recording_law
 from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, forecast_scores
 from pellucid.series.sources import recordings, recordings_with_warnings
+from pellucid.series.steadiness import Steadiness, recording_steadiness
 from pellucid.series.witness_fitter import WitnessFitter
 from pellucid.trust import LEVEL, Calibration, HeldOut
 
@@ -52,7 +53,11 @@ class Forecaster(Model[FittedForecaster]):
         mean over positions of -log p(x_{i+1} | x_1..x_i)  +  weight * mean over neighborhoods of D_i
 
     where both the log-density and the deviation (squared error) are sums over channels; the asymmetric game
-    replaces D_i by the squared error at the center. `game=None` trains the same predictor without a game.
+    replaces D_i by the squared error at the center. `game=None` trains the same predictor without a game. With
+    `held_out_game` the predictor pays at each position t for the law fitted without the positions s that share a value
+    with it, |s - t| <= order (see `HeldOutLaws`), and where that leaves none it pays nothing:
+
+        D_i = 1/m_i sum_t |mu_t - sg(g_i-t(x_t, ...))|^2.
 
     Parameters
     ----------
@@ -71,6 +76,8 @@ class Forecaster(Model[FittedForecaster]):
         for moving less.
     game : {"symmetric", "asymmetric"}, optional
         The game that is played in training; None plays none.
+    held_out_game : bool
+        Play the game at positions that the law was not fitted to.
     weight : float
         Lambda, the weight of the game: 0 is no game, a large one makes the predictor follow its witnesses at the
         expense of its error.
@@ -126,6 +133,7 @@ class Forecaster(Model[FittedForecaster]):
     order: int | None = None
     radius: int | None = None
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
+    held_out_game: bool = False
     weight: float = 1.0
     ridge: float | None = None
     scale: bool = True
@@ -162,6 +170,7 @@ class Forecaster(Model[FittedForecaster]):
             raise InputError(
                 f"{Parameter('scale', of='Forecaster')} must be True or False", got=f"{self.scale!r}", parameter="scale"
             )
+        self._require_type(bool, "held_out_game")
         self._check(checked_channels, "channels")
         self._require_whole(1, "context", "width", "kernel")
         self._require_whole(2, "horizon")
@@ -304,9 +313,30 @@ class Forecaster(Model[FittedForecaster]):
 
         Pass it to `dataclasses.replace(explanation, overall=...)` to see it beside the local laws.
         """
-        sequences = self._sequences(data, stride=self.horizon)
+        source, fitter = recordings(data, self.channels_), self.witness_fitter
+        sequences = self._sequences(source, stride=self.horizon)
         chosen = np.unique(np.linspace(0, len(sequences) - 1, min(len(sequences), SEQUENCES)).round().astype(int))
-        return fit_recording_law(self.network_, self.witness_fitter, self._pieces(sequences[chosen]))
+        return fit_recording_law(self.network_, fitter, self._pieces(sequences[chosen]), self.steadiness(source))
+
+    def steadiness(self, data: Any) -> Steadiness:
+        """How much the local laws of one-step predictions change along recordings; see `Steadiness`.
+
+        Compared are the laws in the middle of stretches as long as the horizon, from each stretch to the next.
+
+        Parameters
+        ----------
+        data : object
+            As in `fit`.
+        """
+        source = recordings(data, self.channels_)
+        neighbors = NeighborPairs.of(source, self.context, self.horizon)
+        if not neighbors.pairs:
+            return Steadiness(changes=np.empty(0), places=())
+        length = self.context + self.horizon
+        sequences = np.stack([source.values[i][row : row + length] for i, row in neighbors.sequences])
+        fitter = self.witness_fitter
+        laws = fitter.central_laws(self.network_, self._pieces(sequences))
+        return recording_steadiness(laws, fitter.units, neighbors.pairs)
 
     def calibrated(self, data: Any, *, progress: bool = False) -> FittedForecaster:
         """The record of the fit, with calibrations along generated and along real values."""
@@ -341,16 +371,24 @@ class Forecaster(Model[FittedForecaster]):
         """
         return forecast_scores(self.network_, self.witness_fitter, self._pieces(self._sequences(data)), forced=forced)
 
-    def deviations(self, data: Any) -> np.ndarray:
+    def deviations(self, data: Any, *, held_out: bool = False) -> np.ndarray:
         """(S,) root mean squared error between predictor and witness along the forecast of every sequence.
 
         Channels are in units of their standard deviations.
+
+        Parameters
+        ----------
+        data : object
+            As in `fit`.
+        held_out : bool
+            Ask at each step the law that was fitted without the steps that share a value with it. NaN if the windows
+            are too short for that.
         """
-        parts = []
+        parts, fitter = [], self.witness_fitter
         for z in self._pieces(self._sequences(data)):
-            batch = self.witness_fitter.witness(self.network_, z[:, : self.context], forced=False)
-            gaps = self.witness_fitter.gaps(batch.witnesses).square().mean(1)
-            parts.append(gaps.reshape(len(z), self.horizon).mean(1).sqrt().numpy())
+            batch = fitter.witness(self.network_, z[:, : self.context], forced=False)
+            gaps = fitter.held_out_gaps(batch.witnesses) if held_out else fitter.gaps(batch.witnesses)
+            parts.append(gaps.square().mean(1).reshape(len(z), self.horizon).nanmean(1).sqrt().numpy())
         return np.concatenate(parts)
 
     def in_units(self, distances: np.ndarray) -> np.ndarray:

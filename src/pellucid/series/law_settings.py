@@ -109,6 +109,18 @@ def require_room(order: int, radius: int, ridge: float, horizon: int, channels: 
         )
 
 
+def require_others(order: int, radius: int, horizon: int) -> None:
+    """Refuse a held-out game in which no law has a step to be fitted to, if it must not share a value with another."""
+    if window_size(radius, horizon) <= order + 1:
+        raise InputError(
+            f"A held-out game needs laws over more than {Parameter('order')} + 1 steps, as those that share a value "
+            "are left out together",
+            got=f"{window_size(radius, horizon)} steps and order {order}",
+            cure=f"lower {Parameter('order')}, or raise {Parameter('radius')} and {Parameter('horizon')}",
+            parameter="held_out_game",
+        )
+
+
 def settings_for(
     tables: Sequence[np.ndarray],
     context: int,

@@ -27,6 +27,7 @@ class SeriesSettings(TrainingOptions):
         "random",
         "Test on pieces cut out at random, or on the end: of each recording, or the last of ten or more files.",
     )
+    held_out: bool = option(False, "Play the game at steps that the law was not fitted to.", parameter="held_out_game")
     context: int = option(80, "Number of values that a forecast is made from.", minimum=1)
     horizon: int = option(20, "Number of values that are forecast.", minimum=2)
     order: int | None = option(None, "Number of past values that a law reads.", default_text=_CHOSEN, minimum=1)
@@ -68,7 +69,8 @@ def plan_training(
     values = settings.chosen("context", "horizon", "order", "radius", "ridge", "linear", "patience")
     if weight is not None:
         values["weight"] = weight
-    model = Forecaster(game=None if settings.game == "none" else settings.game, **values)
+    game = None if settings.game == "none" else settings.game
+    model = Forecaster(game=game, held_out_game=settings.held_out, **values)
     recordings.require_variation()
     length = model.context + model.horizon
     parts = split(recordings, length, model.seed, test, kind=settings.split)
@@ -87,7 +89,7 @@ def plan_training(
         split=settings.split,
         split_about=split_description(recordings, settings.split, test is not None),
         loss="validation error: relative error of the forecasts",
-        deviation="deviation of the forecasts, relative to how much they move",
+        deviation="held-out deviation of the forecasts, relative to how much they move",
         notes=(*(f"test: {note}" for note in ([] if test is None else test.notes)), *unused),
         choices=tuple(choices),
         decisions=(*recordings.decisions(cures=False), *unused),

@@ -11,6 +11,7 @@ from pellucid.report.page import embed, write_page
 from pellucid.report.sections import common, ranked, share
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.explanation_page import CHANNELS, channels_of, law_texts, view
+from pellucid.series.explanation_text import deviations
 from pellucid.summaries import Example, RunSummary
 
 # Pictures of channels that a page has room for: with more channels it shows fewer forecasts.
@@ -69,11 +70,17 @@ def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path
     int
         The number of explanations that there was no room for.
     """
-    deviations = {label: float(np.square((e.mean - e.witnessed) / (e.mean.std(0) + 1e-12)).mean())
-                  for label, e in explanations.items()}  # fmt: skip
+    distances = {label: _distance(e) for label, e in explanations.items()}
     channels = list(next(iter(explanations.values())).channels)
     room = max(2, _PANELS // min(CHANNELS, len(channels)))
-    farthest = sorted(explanations, key=lambda label: deviations[label])[-room:]
+    farthest = sorted(explanations, key=lambda label: distances[label])[-room:]
     examples = tuple(Example(place=label, explanation=explanations[label].to_dict()) for label in farthest)
     write(RunSummary(kind="series", title=title, outputs=tuple(channels), explanations=examples), path)
     return len(explanations) - len(farthest)
+
+
+def _distance(explanation: ForecastExplanation) -> float:
+    """How far the laws are from the forecast, relative to how much it moves: held out, or where fitted if need be."""
+    unseen, fitted = deviations(explanation)
+    gaps = unseen if np.isfinite(unseen).all() else fitted
+    return float(np.square(gaps / (explanation.mean.std(0) + 1e-12)).mean())

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
+from pellucid.series.held_out_laws import HeldOutLaws
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
 from pellucid.trust import DRAWS, FEWEST, HeldOut, held_out
 from pellucid.witnesses import LinearFamily, lagged
-from pellucid.witnesses.leave_one_out import held_out_explained
 from pellucid.witnesses.linear import LinearWitnesses
 
 
@@ -47,7 +47,10 @@ class WitnessFitter:
 
     @property
     def family(self) -> LinearFamily:
-        return LinearFamily(ridge=self.ridge)
+        """Linear laws of the lags. Held out, a position takes along all those that share a value with it; see
+        `HeldOutLaws`.
+        """
+        return LinearFamily(ridge=self.ridge, buffer=self.order)
 
     @property
     def units(self) -> Tensor:
@@ -104,6 +107,13 @@ class WitnessFitter:
         """(n, c) predictor minus witness at each center, standardized."""
         return (witnesses.f - witnesses.at_centers()).double() / self.units
 
+    def held_out_gaps(self, witnesses: LinearWitnesses) -> Tensor:
+        """(n, c) predictor minus the witness fitted without what shares a value with the center, there, standardized.
+
+        NaN where nothing is left to fit it to.
+        """
+        return self.held_out_laws(witnesses).at_centers() / self.units
+
     def absolute_gaps(self, witnesses: LinearWitnesses) -> np.ndarray:
         """(n, c) mean of |predictor - witness| over each neighborhood, in the units of the game."""
         hoods = witnesses.hoods
@@ -114,14 +124,33 @@ class WitnessFitter:
         """Distances (..., c) in the units of the game, in those of the data."""
         return np.asarray(distances * self.scaling.scale / self.units.numpy())
 
-    def held_out_explained(self, witnesses: LinearWitnesses) -> np.ndarray:
-        """(c,) held-out variance explained by the witnesses of all steps; see `held_out_explained`."""
-        shares = held_out_explained(witnesses.x, witnesses.f, witnesses.hoods, [self.ridge])
-        return np.asarray(shares[0].numpy())
+    def held_out_laws(self, witnesses: LinearWitnesses) -> HeldOutLaws:
+        """What the laws of all positions say where they were not fitted, in the units of the game."""
+        return HeldOutLaws.of(witnesses, self.order)
+
+    @torch.no_grad()
+    def central_laws(self, network: Network, pieces: Iterable[Tensor]) -> LinearWitnesses:
+        """The law in the middle of each sequence, along the real values.
+
+        Parameters
+        ----------
+        network : Network
+            The predictor.
+        pieces : iterable of Tensor
+            (B, context + horizon, c) standardized sequences.
+        """
+        parts = []
+        for z in pieces:
+            gaussian, _ = network(z[:, :-1], last=self.horizon)
+            parts.append(self.points(gaussian.mean, z[:, :-1])[:2])
+        f, x = (torch.cat(part) for part in zip(*parts, strict=True))
+        count = len(f) // self.horizon
+        middle = torch.arange(count) * self.horizon + self.horizon // 2
+        return self.family.best_response(x, f, _windows(self.horizon, count, self.radius).select(middle))
 
     @torch.no_grad()
     def held_out(self, network: Network, pieces: Iterable[Tensor], *, forced: bool, seed: int) -> HeldOut:
-        """What laws say of positions that they were not fitted to.
+        """What laws say of single positions that they were not fitted to, from which trust is calibrated.
 
         The neighborhoods of a sequence are alike, so that every draw takes one of each sequence.
 

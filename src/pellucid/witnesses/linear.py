@@ -63,8 +63,8 @@ class LinearFamily(WitnessFamily):
     Held-out values are exact, each member left out alone, and cost no further fit. With `ridge="auto"` a member is left
     out of the choice, too, which is then made by the errors at pairs of members that are left out.
 
-    Where members are positions of a series, those beside each other share values. With a `buffer` of b, a member that is
-    held out takes its block B along, the members at most b places before and after it (h-block cross-validation):
+    Where members are positions of a series, those beside each other share values. With a `buffer` of b, a member that
+    is held out takes its block B along, the members at most b places before and after it (h-block cross-validation):
 
         e_B = (I - H_BB)^-1 (f - H f)_B     is what the fit without B misses f_B by, read at the member.
 
