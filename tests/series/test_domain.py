@@ -44,9 +44,8 @@ def test_scores_are_those_of_the_model_on_the_test_data(machine):
     scores = summary.models["DEEP"].scores
     assert set(scores) >= {measure.key for measure in MEASURES}
     assert scores["relative_error"] == pytest.approx(model.evaluate(test).relative_error)
-    explained = model.held_out(test, seed=1).explained()
-    assert scores[HELD_OUT] == pytest.approx(explained[np.isfinite(explained)].mean())
-    assert summary.deviations["DEEP"] == pytest.approx(model.deviations(test))
+    assert scores[HELD_OUT] == pytest.approx(model.evaluate(test).held_out_variance_explained)
+    assert summary.deviations["DEEP"] == pytest.approx(model.deviations(test, held_out=True))
     assert summary.outputs == ("left", "right")
     other = DOMAIN.plan(source_of(folder / "data"), SeriesSettings(**MACHINE, split="time", seed=1))
     assert other.digest == plan.digest  # in time nothing is left to chance

@@ -25,7 +25,7 @@ def definition(mean, constant, seen, game):
             window = range(max(0, center - 3), min(6, center + 4))
             for t in window if game == "symmetric" else [center]:
                 rest = [s for s in window if abs(s - t) > 1]
-                if not rest:
+                if not rest:  # of 6 steps no window leaves the 4 that a law has coefficients, so that one is enough
                     continue
                 middle, level = x[rest].mean(0), g[rest].mean(0)
                 gram = (x[rest] - middle).T @ (x[rest] - middle) + 0.05 * np.eye(3)

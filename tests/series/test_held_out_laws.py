@@ -6,7 +6,7 @@ import torch
 from series.small_forecasters import RIG
 
 import pellucid as pl
-from pellucid.series.held_out_laws import HeldOutLaws
+from pellucid.series.held_out_laws import HeldOutLaws, least_others
 
 
 def laws_of(order, radius, lengths, *, channels=2, ridge=0.01, f=None):
@@ -14,7 +14,10 @@ def laws_of(order, radius, lengths, *, channels=2, ridge=0.01, f=None):
     series = [torch.randn(n + order - 1, channels, generator=generator, dtype=torch.float64).cumsum(0) for n in lengths]
     x = torch.cat([pl.lagged(part, order=order) for part in series])
     f = torch.cos(x[:, :channels]) if f is None else f
-    return pl.LinearFamily(ridge=ridge, buffer=order).best_response(x, f, pl.windows(lengths, radius=radius))
+    family = pl.LinearFamily(
+        ridge=ridge, buffer=order, least_others=least_others(order, radius, max(lengths), channels)
+    )
+    return family.best_response(x, f, pl.windows(lengths, radius=radius))
 
 
 @pytest.mark.parametrize(("order", "channels", "radius"), [(1, 1, 3), (2, 2, 7), (1, 3, 5)])
@@ -39,7 +42,7 @@ def test_deviation_and_share_are_those_of_fits_without_what_shares_a_value(order
                 total += (f[t] - level) ** 2
                 if t == center:
                     gaps[t] = gap
-    laws = HeldOutLaws.of(witnesses, order)
+    laws = HeldOutLaws.of(witnesses)
     np.testing.assert_allclose(laws.at_centers().numpy(), gaps, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(laws.explained(), 1 - missed / total, rtol=1e-6)
     assert np.isfinite(gaps).any()
@@ -59,7 +62,7 @@ def test_what_is_said_of_a_step_does_not_depend_on_predictions_that_share_a_valu
 
 def test_laws_that_too_few_steps_determine_are_not_asked():
     """There are five coefficients, and a block has up to five steps."""
-    laws = HeldOutLaws.of(laws_of(2, 5, [11]), 2)
+    laws = HeldOutLaws.of(laws_of(2, 5, [11]))
     known = [laws.known[laws.hoods.rows == i].tolist() for i in range(11)]
     assert all(known[5])
     assert not any(known[0])  # 6 steps, of which at least 3 share a value
@@ -67,7 +70,7 @@ def test_laws_that_too_few_steps_determine_are_not_asked():
     assert laws.at_centers()[0].isnan().all()
     assert laws.at_centers()[5].isfinite().all()
     # Where no window leaves as many, laws stand on their ridge.
-    few = HeldOutLaws.of(laws_of(2, 2, [6], ridge=1.0), 2)
+    few = HeldOutLaws.of(laws_of(2, 2, [6], ridge=1.0))
     assert few.known.any()
     assert few.known.tolist() == [
         int(((few.hoods.members_of(i) - t).abs() > 2).sum()) > 0
@@ -75,7 +78,7 @@ def test_laws_that_too_few_steps_determine_are_not_asked():
     ]
     assert np.isfinite(few.explained()).all()
     # And where there is no step left at all, nothing is known, without a warning.
-    none = HeldOutLaws.of(laws_of(2, 1, [6]), 2)
+    none = HeldOutLaws.of(laws_of(2, 1, [6]))
     assert not none.known.any()
     assert np.isnan(none.explained()).all()
 

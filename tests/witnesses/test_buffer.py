@@ -67,6 +67,17 @@ def test_of_short_windows_the_few_others_are_fitted(radius, ridge):
     torch.testing.assert_close(values[sole], f[hoods.members[sole]], rtol=0, atol=0)
 
 
+def test_members_with_too_few_others_keep_their_prediction():
+    x, f, hoods = autoregressive(2, 2, [14, 5], radius=5)
+    values = pl.LinearFamily(ridge=0.1, buffer=2, least_others=6).held_out_values(x, f, hoods)
+    place = torch.arange(len(hoods.members)) - hoods.offsets[hoods.rows]
+    sizes = hoods.sizes[hoods.rows]
+    others = (place - 2).clamp(min=0) + (sizes - place - 3).clamp(min=0)
+    expected = torch.where((others >= 6)[:, None], without_blocks(x, f, hoods, 0.1, 2), f[hoods.members])
+    assert 0 < (others >= 6).sum() < len(others)
+    torch.testing.assert_close(values, expected, rtol=1e-6, atol=1e-8)
+
+
 def test_columns_that_depend_on_each_other_or_do_not_vary():
     x, f, hoods = autoregressive(2, 2, [30], radius=9)
     x = torch.cat([x, x[:, :1] + x[:, 1:2], torch.full((30, 1), 7.0, dtype=torch.float64)], dim=1)
@@ -126,7 +137,10 @@ def test_the_consensus_is_a_fixed_map():
 
 
 def test_the_setting_is_shown_and_checked():
-    assert repr(pl.LinearFamily(ridge=1.0, buffer=2)) == "LinearFamily(ridge=1.0, intercept=True, buffer=2)"
+    assert (
+        repr(pl.LinearFamily(ridge=1.0, buffer=2))
+        == "LinearFamily(ridge=1.0, intercept=True, buffer=2, least_others=1)"
+    )
     assert repr(pl.LinearFamily()) == "LinearFamily(ridge=0.0, intercept=True)"
     with pytest.raises(pl.InputError, match="`buffer` must be a whole number >= 0. Got -1"):
         pl.LinearFamily(buffer=-1)

@@ -9,9 +9,11 @@ from .figures import plot_explanations as plot_explanations
 from .files import read as read
 from .forecaster import Forecast as Forecast
 from .forecaster import Forecaster as Forecaster
+from .held_out_laws import HeldOutLaws as HeldOutLaws
 from .network import Gaussian as Gaussian
 from .network import Network as Network
 from .overall import RecordingLaw as RecordingLaw
 from .rig import simulate_rig as simulate_rig
 from .scores import ForecastScores as ForecastScores
 from .sources import recordings as recordings
+from .steadiness import Steadiness as Steadiness

@@ -55,7 +55,7 @@ class Forecaster(Model[FittedForecaster]):
     where both the log-density and the deviation (squared error) are sums over channels; the asymmetric game
     replaces D_i by the squared error at the center. `game=None` trains the same predictor without a game. With
     `held_out_game` the predictor pays at each position t for the law fitted without the positions s that share a value
-    with it, |s - t| <= order (see `HeldOutLaws`), and where that leaves none it pays nothing:
+    with it, |s - t| <= order, and where that leaves too few it pays nothing (see `HeldOutLaws`):
 
         D_i = 1/m_i sum_t |mu_t - sg(g_i-t(x_t, ...))|^2.
 

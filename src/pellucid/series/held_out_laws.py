@@ -30,9 +30,9 @@ class HeldOutLaws:
     K is the buffer.
 
     What is left of a short window may not determine a law of 1 + K c coefficients. Such a law is a guess that says
-    nothing of the law of the whole window, so that only members with at least as many positions left count as known.
-    Where no window leaves so many at its center, as with many channels, a large ridge has to support the laws: then one
-    position is enough. A game pays wherever there is one.
+    nothing of the law of the whole window, so that only members with at least as many positions left are asked, and
+    only there a held-out game is played. Where no window leaves so many at its center, as with many channels, a large
+    ridge has to support the laws: then one position is enough.
     """
 
     hoods: BaseNeighborhoods
@@ -41,11 +41,12 @@ class HeldOutLaws:
     alone: Tensor
     """(M, c) f_t minus the mean of f over the same positions: what a constant would miss."""
     known: Tensor
-    """(M,) whether there are positions enough."""
+    """(M,) whether enough positions are left; where not, gaps are 0 and mean nothing."""
 
     @classmethod
-    def of(cls, witnesses: LinearWitnesses, order: int) -> HeldOutLaws:
-        """Of fitted laws of this order, in windows."""
+    def of(cls, witnesses: LinearWitnesses) -> HeldOutLaws:
+        """Of fitted laws in windows, with a buffer."""
+        order = witnesses.buffer
         hoods, rows = witnesses.hoods, witnesses.hoods.rows
         f = witnesses.f[hoods.members].double()
         entries = torch.arange(len(f))
@@ -53,13 +54,11 @@ class HeldOutLaws:
         high = (entries + order + 1).minimum(hoods.offsets[rows + 1])
         others = hoods.sum_members(f)[rows] - range_sums(f, low, high)
         count = hoods.sizes[rows] - (high - low)
-        determined = count > witnesses.x.shape[1]
-        at_center = hoods.members == hoods.centers[rows]
         return cls(
             hoods=hoods,
             gaps=f - witnesses.held_out_values().double(),
             alone=f - others / count.clamp(min=1)[:, None],
-            known=determined if determined[at_center].any() else count > 0,
+            known=count >= witnesses.least_others,
         )
 
     def at_centers(self) -> Tensor:
@@ -75,6 +74,19 @@ class HeldOutLaws:
     def explained(self) -> np.ndarray:
         """(c,) held-out variance explained, over all members of all windows; see `share_explained`."""
         return share_explained(*self.squares())
+
+
+def least_others(order: int, radius: int, horizon: int, channels: int) -> int:
+    """The positions that must be left of a window for a law of this order to be asked; see `HeldOutLaws`.
+
+    Examples
+    --------
+    >>> least_others(2, 9, 20, channels=4), least_others(2, 9, 20, channels=8)
+    (9, 1)
+    """
+    coefficients = 1 + order * channels
+    left = [max(0, min(h, radius) - order) + max(0, min(horizon - 1 - h, radius) - order) for h in range(horizon)]
+    return coefficients if max(left) >= coefficients else 1
 
 
 def share_explained(missed: np.ndarray, total: np.ndarray) -> np.ndarray:

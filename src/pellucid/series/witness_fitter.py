@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.builders import windows
 from pellucid.neighborhoods import Windows
-from pellucid.series.held_out_laws import HeldOutLaws
+from pellucid.series.held_out_laws import HeldOutLaws, least_others
 from pellucid.series.network import Gaussian, Network
 from pellucid.series.scaling import Scaling
 from pellucid.trust import DRAWS, FEWEST, HeldOut, held_out
@@ -50,7 +50,8 @@ class WitnessFitter:
         """Linear laws of the lags. Held out, a position takes along all those that share a value with it; see
         `HeldOutLaws`.
         """
-        return LinearFamily(ridge=self.ridge, buffer=self.order)
+        least = least_others(self.order, self.radius, self.horizon, len(self.scaling.scale))
+        return LinearFamily(ridge=self.ridge, buffer=self.order, least_others=least)
 
     @property
     def units(self) -> Tensor:
@@ -126,7 +127,7 @@ class WitnessFitter:
 
     def held_out_laws(self, witnesses: LinearWitnesses) -> HeldOutLaws:
         """What the laws of all positions say where they were not fitted, in the units of the game."""
-        return HeldOutLaws.of(witnesses, self.order)
+        return HeldOutLaws.of(witnesses)
 
     @torch.no_grad()
     def central_laws(self, network: Network, pieces: Iterable[Tensor]) -> LinearWitnesses:

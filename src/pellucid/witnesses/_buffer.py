@@ -23,6 +23,7 @@ def held_out_apart(
     fitted: Tensor,
     *,
     buffer: int,
+    least_others: int,
     ridge: float,
     intercept: bool,
     fit: Callable[[Neighborhoods], Tensor],
@@ -35,7 +36,7 @@ def held_out_apart(
         e_B = (1 - H_BB)^-1 r_B,
 
     of which the value at j is read. Where a block alone determines a direction, 1 - H_BB has no inverse, and the others
-    are fitted again. A block that is the whole neighborhood leaves no one to be fitted to: j keeps its prediction.
+    are fitted again. Where fewer than `least_others` members are outside of B, j keeps its prediction.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ def held_out_apart(
         (M, K) values of the witnesses at their members.
     buffer : int
         Places to either side that are left out with a member.
+    least_others : int
+        Members that must be left, at least 1.
     ridge : float
         The ridge of the fit.
     intercept : bool
@@ -66,7 +69,7 @@ def held_out_apart(
 
     def compute(begin: int, end: int) -> None:
         apart_range(
-            features, predictions, answers, members, offsets, penalty, unit, intercept, buffer,
+            features, predictions, answers, members, offsets, penalty, unit, intercept, buffer, least_others,
             begin, end, values, clear,
         )  # fmt: skip
 

@@ -137,11 +137,13 @@ def _invert(band, low, high, place, factor, weights, clear):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def apart_range(x, f, fitted, members, offsets, penalty, unit, intercept, buffer, begin, end, values, clear):
+def apart_range(
+    x, f, fitted, members, offsets, penalty, unit, intercept, buffer, least_others, begin, end, values, clear
+):
     """Write values (M x K) of witnesses fitted without the members within `buffer` places of each, for begin..end-1.
 
     `fitted` (M x K) are the values of the witnesses that were fitted to all members. `clear` (M) is False where the
-    others do not determine the fit well enough. A member whose block is the whole neighborhood keeps its prediction.
+    others do not determine the fit well enough. Members with fewer than `least_others` others keep their prediction.
     `unit` is the rounding unit of the features, as in `solve_range`.
     """
     p, k, largest = x.shape[1], f.shape[1], 0
@@ -178,7 +180,7 @@ def apart_range(x, f, fitted, members, offsets, penalty, unit, intercept, buffer
                 if place >= counts[w]:
                     continue
                 e = offsets[start + w] + place
-                whole = low == 0 and place + buffer + 1 >= counts[w]
-                clear[e] = whole or (regular[w] and inverted[w])
+                few = low + max(0, counts[w] - place - buffer - 1) < least_others
+                clear[e] = few or (regular[w] and inverted[w])
                 for c in range(k):
-                    values[e, c] = f[members[e], c] - (0.0 if whole else answers[c, w])
+                    values[e, c] = f[members[e], c] - (0.0 if few else answers[c, w])

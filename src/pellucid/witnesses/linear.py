@@ -69,8 +69,8 @@ class LinearFamily(WitnessFamily):
         e_B = (I - H_BB)^-1 (f - H f)_B     is what the fit without B misses f_B by, read at the member.
 
     This is exact, too, and where the members outside of B do not determine the fit by themselves it is the minimum-norm
-    or ridge solution of those. A member whose block is the whole neighborhood keeps its prediction. For `lagged`
-    features the buffer is their order.
+    or ridge solution of those. Where fewer than `least_others` members are outside of B, the member keeps its
+    prediction. For `lagged` features the buffer is their order.
 
     Parameters
     ----------
@@ -80,15 +80,19 @@ class LinearFamily(WitnessFamily):
         Whether there is one.
     buffer : int
         Members to either side of a member, in the order of the list, that are held out with it.
+    least_others : int
+        With a buffer, the members outside of a block that make its members worth asking.
     """
 
     ridge: float | Literal["auto"] = 0.0
     intercept: bool = True
     buffer: int = 0
+    least_others: int = 1
 
     def __post_init__(self) -> None:
         if self.ridge != "auto":
             _checks.at_least(self.ridge, 0, "ridge", "LinearFamily", cure='"auto" chooses it')
+        _checks.whole(self.least_others, 1, "least_others")
         if _checks.whole(self.buffer, 0, "buffer") and self.ridge == "auto":
             raise InputError(
                 "`ridge` of a LinearFamily with a `buffer` must be a number",
@@ -98,7 +102,7 @@ class LinearFamily(WitnessFamily):
             )
 
     def __repr__(self) -> str:
-        buffer = f", buffer={self.buffer}" if self.buffer else ""
+        buffer = f", buffer={self.buffer}, least_others={self.least_others}" if self.buffer else ""
         return f"LinearFamily(ridge={self.ridge!r}, intercept={self.intercept!r}{buffer})"
 
     def best_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
@@ -117,6 +121,7 @@ class LinearFamily(WitnessFamily):
             penalty=self.ridge,
             intercept=self.intercept,
             buffer=self.buffer,
+            least_others=self.least_others,
             family=self,
         )
 
@@ -138,6 +143,7 @@ class LinearFamily(WitnessFamily):
             penalty=ridge,
             intercept=self.intercept,
             buffer=self.buffer,
+            least_others=self.least_others,
             ridges=fit.ridges if auto else None,
             values=None if len(rest) else fit.values,
             free=fit.free,
@@ -197,6 +203,8 @@ class LinearWitnesses(Witnesses):
     """Whether the fit was free to choose it."""
     buffer: int = field(default=0, repr=False)
     """Members to either side of a member that are held out with it."""
+    least_others: int = field(default=1, repr=False)
+    """Members that must be left for it to be asked."""
     ridges: Tensor | None = field(default=None, repr=False)
     """(n,) the ridge of each neighborhood, where they were chosen."""
     values: Tensor | None = field(default=None, repr=False)
@@ -283,6 +291,7 @@ class LinearWitnesses(Witnesses):
             self.hoods,
             self._member_values(),
             buffer=self.buffer,
+            least_others=self.least_others,
             ridge=ridge,
             intercept=self.intercept,
             fit=lambda others: _least_squares(x, self.f, others, ridge, self.intercept)[0],
