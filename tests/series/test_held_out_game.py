@@ -10,6 +10,7 @@ from series.small_forecasters import RIG, SMALL, fit
 
 from pellucid import InputError
 from pellucid.domains import Source
+from pellucid.runs.training import _model_name
 from pellucid.series import Forecaster, simulate_rig
 from pellucid.series.fitting import ForecastFit
 from pellucid.series.planning import SeriesSettings
@@ -135,6 +136,7 @@ def test_it_is_an_option_of_the_training(held_out):
     options = {"context": 12, "horizon": 6, "order": 1, "radius": 3, "ridge": 0.05, "held_out": held_out}
     plan = DOMAIN.plan(Source(RIG), SeriesSettings(**options))
     assert plan.model.held_out_game == held_out
+    assert _model_name(plan.model, "weight") == f"GAME, symmetric{', held out' * held_out}, weight 1"
 
 
 def test_it_is_true_or_false():

@@ -139,4 +139,5 @@ def _game(domain: AnyDomain, summary: RunSummary) -> str:
     if settings["game"] is None:
         return "no game"
     strength = domain.strength_parameter(replace(domain.Settings(), game=settings["game"])) or "weight"
-    return f"{settings['game']} game, {strength} {settings[strength]:g}"
+    held_out = "held-out " if settings.get("held_out_game") else ""
+    return f"{held_out}{settings['game']} game, {strength} {settings[strength]:g}"

@@ -154,7 +154,8 @@ def _model_name(model: Any, strength: str | None) -> str:
     """Name of a model with its game and the strength of that."""
     if model.game is None or strength is None:
         return "DEEP, no game"
-    return f"GAME, {model.game}, {strength} {getattr(model, strength):g}"
+    held_out = ", held out" if getattr(model, "held_out_game", False) else ""
+    return f"GAME, {model.game}{held_out}, {strength} {getattr(model, strength):g}"
 
 
 def _summarize(
