@@ -42,6 +42,8 @@ class HeldOut(NamedTuple):
     saturated: np.ndarray | None = None
     """(n, R) whether the witness of all members would go through any values, see `Witnesses.saturated`; if None, none
     would."""
+    sizes: np.ndarray | None = None
+    """(n, R) the number of members, if that is known."""
 
     @classmethod
     def of_draws(cls, draws: Sequence[HeldOut]) -> HeldOut:
@@ -58,7 +60,10 @@ class HeldOut(NamedTuple):
         gaps, deviations, alone = (np.concatenate(part, axis) for part in zip(*(p[:3] for p in parts), strict=True))
         extents = [part.extent for part in parts if part.extent is not None]
         saturated = np.concatenate([~part.telling for part in parts], axis)
-        return cls(gaps, deviations, alone, spread, np.max(extents, axis=0) if extents else None, saturated)
+        extent = np.max(extents, axis=0) if extents else None
+        sizes = [part.sizes for part in parts if part.sizes is not None]
+        known = np.concatenate(sizes, axis) if len(sizes) == len(parts) else None
+        return cls(gaps, deviations, alone, spread, extent, saturated, known)
 
     @property
     def telling(self) -> np.ndarray:
@@ -95,7 +100,7 @@ def held_out(
     spread, extent = values.std(0, correction=0).cpu().numpy(), (values.amax(0) - values.amin(0)).cpu().numpy()
     if not len(large):
         nothing = np.zeros((0, 1, len(spread)))
-        return HeldOut(nothing, nothing, nothing, spread, extent)
+        return HeldOut(nothing, nothing, nothing, spread, extent, sizes=np.zeros((0, 1), dtype=np.int64))
     large = torch.sort(large[torch.randperm(len(large), generator=generator)[:MOST]]).values
     f, x, hoods = _alone(f, x, hoods.select(large.to(hoods.device)))
     draws = _checks.whole(draws, 1, "draws")
@@ -103,7 +108,9 @@ def held_out(
     gaps, deviations, alone = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
     with quietly():  # the neighborhoods are those of which a fit has warned already
         saturated = family.best_response(x, f, hoods).saturated().cpu().numpy()
-    return HeldOut(gaps, deviations, alone, spread, extent, np.repeat(saturated[:, None], draws, axis=1))
+    sizes = hoods.sizes.cpu().numpy()
+    saturated, sizes = (np.repeat(part[:, None], draws, axis=1) for part in (saturated, sizes))
+    return HeldOut(gaps, deviations, alone, spread, extent, saturated, sizes)
 
 
 def _alone(f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> tuple[Tensor, Tensor, Neighborhoods]:

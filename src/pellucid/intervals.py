@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from pellucid import _checks
+from pellucid.bins import join_bins
 from pellucid.errors import InputError
 
 # A bin with fewer measured values joins the next: intervals of 95 % need 19.
@@ -64,16 +65,10 @@ class PredictionIntervals:
         for column, predicted in zip(y.T, predictions.T, strict=True):
             measured = ~np.isnan(column)
             errors, bins = np.abs(column - predicted)[measured], np.searchsorted(edges, familiarity[measured], "right")
-            groups = [np.sort(errors[bins == b]) for b in range(len(edges) + 1)]
-            kept, inner = groups[:1], []
-            for group, edge in zip(groups[1:], edges, strict=True):
-                if len(kept[-1]) < _FEWEST or len(group) < _FEWEST:
-                    kept[-1] = np.sort(np.concatenate([kept[-1], group]))
-                else:
-                    kept.append(group)
-                    inner.append(float(edge))
-            all_edges.append(tuple(inner))
-            all_errors.append(tuple(kept))
+            kept = join_bins(np.bincount(bins, minlength=len(edges) + 1).tolist(), [float(e) for e in edges], _FEWEST)
+            bins = np.searchsorted(kept, familiarity[measured], "right")
+            all_edges.append(kept)
+            all_errors.append(tuple(np.sort(errors[bins == b]) for b in range(len(kept) + 1)))
         return cls(edges=tuple(all_edges), errors=tuple(all_errors))
 
     def half_widths(self, familiarity: Any, level: float = 0.9) -> np.ndarray:

@@ -15,21 +15,25 @@ left out in this way, as neighborhoods are exchangeable (Vovk et al. 2005; Lei e
 witness that is fitted to all of its members, which knows one member more, it holds no less often, as simulations show
 for all families (docs/trust.md). Several draws of z are pooled, which makes the bound steadier and, for few
 neighborhoods, a little too wide rather than too narrow (Dunn, Wasserman and Ramdas 2022).
+
+Small neighborhoods determine their witness less than large ones. So that the promise is kept in both, q is learned in
+bins by the number of members (a Mondrian taxonomy), wherever there are neighborhoods enough.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from pellucid.errors import InputError, Parameter
+from pellucid.bins import FEWEST_IN_BIN, SIZE_EDGES, SizeBin, join_bins
+from pellucid.bounds import LEVEL, check_level, known_bounds, median_bounds, no_bound_reason, rank
 from pellucid.held_out import DRAWS, FEWEST, MOST, HeldOut, held_out
 from pellucid.neighborhoods import BaseNeighborhoods
-from pellucid.numbers import percent
 from pellucid.witnesses.base import WitnessFamily
 
 __all__ = [
@@ -37,7 +41,6 @@ __all__ = [
     "known_bounds", "median_bounds", "no_bound_reason",
 ]  # fmt: skip
 
-LEVEL = 0.9
 # Bounds are wider by this share: gaps that are equal but for rounding, as those of 0/1 predictions are, stay within.
 _ROUNDING = 1e-6
 # The share of the held-out neighborhoods whose bounds may be as wide as the predictions range. The others, which have
@@ -63,6 +66,12 @@ class Calibration:
     """(K,) largest minus smallest prediction: no bound is as wide. Calibrations of earlier versions have none."""
     usual: np.ndarray | None = field(default=None, repr=False)
     """(101, K) percentiles of the deviations of these neighborhoods."""
+    sizes: np.ndarray | None = field(default=None, repr=False)
+    """(n, R) the number of members of each neighborhood. Calibrations of earlier versions have none."""
+    edges: tuple[int, ...] = ()
+    """Inner edges of the bins by the number of members; a neighborhood on an edge belongs to the bin above."""
+    usual_in_bins: np.ndarray | None = field(default=None, repr=False)
+    """(bins, 101, K) the same percentiles in each bin."""
 
     @classmethod
     def of(cls, held_out: HeldOut) -> Calibration:
@@ -72,8 +81,36 @@ class Calibration:
         gaps, deviations, telling = (part[counting] for part in (held_out.gaps, held_out.deviations, telling))
         floor = _floor(gaps[telling], held_out.spread, held_out.extent)
         scores = np.where(telling[..., None], gaps / (deviations + floor), np.nan)
-        usual = np.percentile(deviations[telling], range(101), axis=0) if len(gaps) else None
-        return cls(scores=scores, floor=floor, extent=held_out.extent, usual=usual)
+        usual = _percentiles(deviations[telling]) if len(gaps) else None
+        calibration = cls(scores=scores, floor=floor, extent=held_out.extent, usual=usual)
+        return calibration if held_out.sizes is None else calibration._binned(held_out.sizes[counting], deviations)
+
+    def _binned(self, sizes: np.ndarray, deviations: np.ndarray) -> Calibration:
+        """The same with bins by these sizes (n, R), where there are neighborhoods enough for two or more."""
+        counting = ~np.isnan(self.scores).any(2)
+        bins = np.searchsorted(SIZE_EDGES, sizes, "right")
+        counts = [int((counting & (bins == b)).any(1).sum()) for b in range(len(SIZE_EDGES) + 1)]
+        edges = join_bins(counts, SIZE_EDGES, FEWEST_IN_BIN)
+        if not edges:
+            return self
+        bins = np.searchsorted(edges, sizes, "right")
+        usual = [_percentiles(deviations[counting & (bins == b)]) for b in range(len(edges) + 1)]
+        return replace(self, sizes=sizes, edges=edges, usual_in_bins=np.stack(usual))
+
+    @cached_property
+    def _bins(self) -> list[Calibration]:
+        """A calibration for each bin."""
+        if self.sizes is None or self.usual_in_bins is None:
+            return []
+        bins = np.searchsorted(self.edges, self.sizes, "right")
+        result = []
+        for b, usual in enumerate(self.usual_in_bins):
+            scores = np.where((bins == b)[..., None], self.scores, np.nan)
+            counting = ~np.isnan(scores).any(2)
+            result.append(
+                Calibration(scores=scores[counting.any(1)], floor=self.floor, extent=self.extent, usual=usual)
+            )
+        return result
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -82,7 +119,7 @@ class Calibration:
         outputs = "1 output" if len(self.floor) == 1 else f"{len(self.floor)} outputs"
         return f"Calibration({len(self)} held-out neighborhoods, {outputs})"
 
-    def bound(self, deviations: Any, level: float = LEVEL) -> np.ndarray:
+    def bound(self, deviations: Any, level: float = LEVEL, sizes: Any = None) -> np.ndarray:
         """What |f - g| does not exceed, with confidence `level`, at a further point of a neighborhood.
 
         Infinity stands for what is not known. A level needs enough scores: 90 % need 9, 99 % 99. A bound that is not
@@ -95,13 +132,36 @@ class Calibration:
             (..., K) mean of |f - g| over the members of the neighborhood, for each output.
         level : float
             The confidence.
+        sizes : array_like, optional
+            (...) the number of members. The bound then comes from held-out neighborhoods in the same bin of sizes, and
+            its promise is kept in each of them, not only on average over all; a bin that has too few scores for the
+            level leaves it to those of all sizes. Without it, all sizes count alike.
         """
+        deviations = np.asarray(deviations, dtype=np.float64)
         worst = self._worst(level) * (1 + _ROUNDING)
-        bounds = worst * (np.asarray(deviations, dtype=np.float64) + self.floor)
+        bounds = worst * (deviations + self.floor)
         nothing = self._says_nothing(bounds)
         if self.usual is not None:
             nothing = nothing | (self._says_nothing(worst * (self.usual + self.floor)).mean(0) > _WIDE)
-        return np.asarray(np.where(nothing, np.inf, bounds))
+        result = np.asarray(np.where(nothing, np.inf, bounds))
+        if sizes is None:
+            return result
+        bins = np.searchsorted(self.edges, np.broadcast_to(sizes, deviations.shape[:-1]), "right")
+        for b, part in enumerate(self._bins):
+            if part.knows(level):
+                result[bins == b] = part.bound(deviations[bins == b], level)
+        return result
+
+    def size_bin(self, size: int, level: float = LEVEL) -> SizeBin:
+        """The held-out neighborhoods that the bound of a neighborhood of this size is learned from."""
+        b = int(np.searchsorted(self.edges, size, "right"))
+        if not self._bins or not self._bins[b].knows(level):
+            return SizeBin(len(self))
+        return SizeBin(
+            len(self._bins[b]),
+            self.edges[b - 1] if b else None,
+            self.edges[b] - 1 if b < len(self.edges) else None,
+        )
 
     def _worst(self, level: float) -> np.ndarray:
         """(K,) the quantile q of the scores; infinity if there are too few of them."""
@@ -110,8 +170,8 @@ class Calibration:
             return np.full(outputs, np.inf)
         scores = self.scores.reshape(-1, outputs)
         scores = scores[~np.isnan(scores).any(1)]
-        rank = math.ceil(_rank(len(self), level) * len(scores) / len(self) - 1e-9)
-        return np.asarray(np.sort(scores, axis=0)[rank - 1])
+        place = math.ceil(rank(len(self), level) * len(scores) / len(self) - 1e-9)
+        return np.asarray(np.sort(scores, axis=0)[place - 1])
 
     def _says_nothing(self, bounds: np.ndarray) -> np.ndarray:
         """Whether bounds are as wide as the predictions range; where all predictions are equal, none is."""
@@ -120,7 +180,7 @@ class Calibration:
 
     def knows(self, level: float) -> bool:
         """Whether there are enough scores for bounds of this confidence."""
-        return _rank(len(self), level) <= len(self)
+        return rank(len(self), level) <= len(self)
 
     def why_not(self, level: float, *, size: int = FEWEST, saturated: bool = False) -> str:
         """Why there is no bound for a witness of `size` members, in one sentence."""
@@ -133,7 +193,7 @@ class Calibration:
         shown, of which one is a copy. What is left of chance is which neighborhoods were held out, and which members.
         Neighborhoods for which no bound is known do not count.
         """
-        bounds = self.bound(held_out.deviations, level)
+        bounds = self.bound(held_out.deviations, level, held_out.sizes)
         bounded = np.isfinite(bounds) & held_out.telling[..., None]
         counts = bounded.sum((0, 1))
         within = (bounded & (held_out.gaps <= bounds)).sum((0, 1))
@@ -148,19 +208,36 @@ class Calibration:
             "floor": self.floor.tolist(),
             "extent": None if self.extent is None else self.extent.tolist(),
             "usual": None if self.usual is None else self.usual.tolist(),
+            "sizes": None if self.sizes is None else self.sizes.tolist(),
+            "edges": list(self.edges),
+            "usual_in_bins": None if self.usual_in_bins is None else self.usual_in_bins.tolist(),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
-        """What `to_dict` gave, also that of earlier versions, which knew no range of the predictions."""
+        """What `to_dict` gave, also that of earlier versions, which knew no range of the predictions and no bins."""
         floor = np.array(content["floor"], dtype=np.float64)
-        extent, usual = (
+        extent, usual, usual_in_bins = (
             None if content.get(name) is None else np.array(content[name], dtype=np.float64)
-            for name in ("extent", "usual")
+            for name in ("extent", "usual", "usual_in_bins")
         )
+        sizes = None if content.get("sizes") is None else np.array(content["sizes"], dtype=np.int64)
         scores = np.array(content["scores"], dtype=np.float64)
         scores = scores.reshape(len(scores), -1, len(floor)) if len(scores) else np.zeros((0, 1, len(floor)))
-        return cls(scores=scores, floor=floor, extent=extent, usual=usual)
+        return cls(
+            scores=scores,
+            floor=floor,
+            extent=extent,
+            usual=usual,
+            sizes=sizes,
+            edges=tuple(int(edge) for edge in content.get("edges", ())),
+            usual_in_bins=usual_in_bins,
+        )
+
+
+def _percentiles(deviations: np.ndarray) -> np.ndarray:
+    """(101, K) percentiles of deviations (c, K)."""
+    return np.asarray(np.percentile(deviations, range(101), axis=0))
 
 
 def _floor(gaps: np.ndarray, spread: np.ndarray, extent: np.ndarray | None) -> np.ndarray:
@@ -175,11 +252,6 @@ def _floor(gaps: np.ndarray, spread: np.ndarray, extent: np.ndarray | None) -> n
     # few that are larger than the predictions range would drown all others.
     mean = (gaps if extent is None else np.minimum(gaps, extent)).mean(0)
     return np.asarray(np.maximum(medians, mean / 4))
-
-
-def _rank(n: int, level: float) -> int:
-    """ceil((n + 1) level), whatever the floating-point numbers say."""
-    return math.ceil((n + 1) * check_level(level) - 1e-9)
 
 
 def calibrate(
@@ -215,65 +287,3 @@ def calibrate(
     0.046
     """
     return Calibration.of(held_out(f, x, hoods, family, draws=draws, seed=seed))
-
-
-def no_bound_reason(level: float, calibrated: int, *, enough: bool = True, saturated: bool = False) -> str:
-    """Why there is no bound, in one sentence.
-
-    Parameters
-    ----------
-    level : float
-        The confidence of the bound.
-    calibrated : int
-        The number of held-out neighborhoods that bounds are learned from.
-    enough : bool
-        Whether the neighborhood has enough members.
-    saturated : bool
-        Whether the witness would go through any values; see `Witnesses.saturated`.
-    """
-    if not enough:
-        return f"how far it can be trusted is not known: fewer than {FEWEST} members say nothing"
-    if saturated:
-        return (
-            "how far it can be trusted is not known: the members are too few for its coefficients, so that it follows "
-            "them whatever they are; use a ridge, fewer features or more members"
-        )
-    if not calibrated:
-        return (
-            "how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of "
-            f"{FEWEST} members or more; calibrate it on some"
-        )
-    if _rank(calibrated, level) > calibrated:
-        return (
-            f"how far it can be trusted with {percent(level)} confidence is not known: {calibrated} held-out "
-            f"neighborhoods are too few; hold out more, or ask for less confidence"
-        )
-    return (
-        f"how far it can be trusted with {percent(level)} confidence is not known: a bound would be as wide as the "
-        f"predictions range; use a simpler witness or larger neighborhoods, or ask for less confidence"
-    )
-
-
-def known_bounds(bounds: np.ndarray) -> np.ndarray | None:
-    """Bounds with NaN where one is not known; None if none is."""
-    finite = np.isfinite(bounds)
-    return np.where(finite, bounds, np.nan) if finite.any() else None
-
-
-def median_bounds(bounds: np.ndarray) -> np.ndarray:
-    """(K,) medians of the bounds (..., K) that are known; NaN for outputs without any."""
-    columns = bounds.reshape(-1, bounds.shape[-1]).T
-    finite = [column[np.isfinite(column)] for column in columns]
-    return np.array([np.median(known) if len(known) else np.nan for known in finite])
-
-
-def check_level(level: Any) -> float:
-    """The confidence as a float; an error unless it is strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        raise InputError(
-            f"{Parameter('level')} must be a confidence between 0 and 1",
-            got=f"{level!r}",
-            cure="0.9 is usual",
-            parameter="level",
-        )
-    return float(level)

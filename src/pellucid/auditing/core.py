@@ -167,7 +167,7 @@ class Audit:
         three members, or too few for the coefficients of a witness, where there are too few neighborhoods for the
         level, and where a bound would be as wide as the predictions range. See `why_not`.
         """
-        bounds = self.calibration.bound(self.distances, level)
+        bounds = self.calibration.bound(self.distances, level, self.witnesses.hoods.sizes.cpu().numpy())
         bounds[~np.isfinite(bounds)] = np.nan
         bounds[self._saturated | (self.witnesses.hoods.sizes < FEWEST).cpu().numpy()] = np.nan
         return bounds

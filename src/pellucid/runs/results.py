@@ -23,7 +23,7 @@ def trust_summary(evaluations: Mapping[str, Evaluation], level: float) -> TrustS
     for name, evaluation in evaluations.items():
         calibration, held_out = evaluation.calibration, evaluation.held_out
         if calibration is not None:
-            bounds = calibration.bound(held_out.deviations, level) * evaluation.units
+            bounds = calibration.bound(held_out.deviations, level, held_out.sizes) * evaluation.units
             bound[name] = finite_or_none(median_bounds(bounds[held_out.telling]))
             coverage[name] = finite_or_none(calibration.coverage(held_out, level))
             calibrated.append(len(calibration))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
-from pellucid.trust import _rank
+from pellucid.bounds import rank
 
 LEVEL = 0.99
 PERSISTENCE = (4, 5)
@@ -64,10 +64,10 @@ class Limits:
         with np.errstate(invalid="ignore"):  # unknown values count as the farthest, below
             gaps = values - _median_of_others(np.where(np.isfinite(values), values, np.inf))
         distances = np.where(rising[:, None], gaps, np.abs(gaps)) / scale
-        rank = _rank(count, level)
+        place = rank(count, level)
         limit = np.full(center.shape, np.inf)
-        if rank <= count:
-            limit = np.sort(np.where(np.isfinite(distances), distances, np.inf), axis=0)[rank - 1]
+        if place <= count:
+            limit = np.sort(np.where(np.isfinite(distances), distances, np.inf), axis=0)[place - 1]
         return cls(
             center=np.where(empty, np.nan, center),
             scale=scale,

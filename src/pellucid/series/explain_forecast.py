@@ -63,7 +63,8 @@ def _bound(
     small = (batch.witnesses.hoods.sizes < FEWEST).numpy()
     bound = None
     if calibration is not None:
-        bounds = fitter.in_units(calibration.bound(fitter.absolute_gaps(batch.witnesses), level))
+        sizes = batch.witnesses.hoods.sizes.numpy()
+        bounds = fitter.in_units(calibration.bound(fitter.absolute_gaps(batch.witnesses), level, sizes))
         bound = known_bounds(np.where((saturated | small)[:, None], np.inf, bounds))
     if bound is not None:
         return bound, None

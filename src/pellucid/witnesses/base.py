@@ -23,8 +23,8 @@ from pellucid.witnesses.witness import Witness
 class Bounds(Protocol):
     """What is known of how far witnesses can be trusted; see `pellucid.Calibration`."""
 
-    def bound(self, deviations: Any, level: float = ...) -> np.ndarray:
-        """(..., K) bounds for neighborhoods with these mean distances; infinity where they are not known."""
+    def bound(self, deviations: Any, level: float = ..., sizes: Any = ...) -> np.ndarray:
+        """(..., K) bounds for neighborhoods with these mean distances, of these sizes; infinity where none is known."""
 
     def why_not(self, level: float, *, size: int, saturated: bool) -> str:
         """Why there is no bound for a witness of `size` members, in one sentence."""
@@ -255,7 +255,7 @@ class Witnesses(ABC):
         if self.calibration is not None:
             saturated = bool(self.saturated(torch.tensor([i], device=self.hoods.device))[0])
             deviations = (values - self.f[members].double()).abs().mean(0).cpu().numpy()
-            bounds = self.calibration.bound(deviations, self.level)
+            bounds = self.calibration.bound(deviations, self.level, len(members))
             if len(members) >= 3 and not saturated and np.isfinite(bounds).any():
                 bound = [float(value) if np.isfinite(value) else None for value in bounds]
             else:
