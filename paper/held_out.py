@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from paper.nav17 import split
 from paper.other_molecules import OTHERS
-from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import PAPER_TREES, ROOT, Cell, load_config, read_reports, run_cells, write_section
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules, PropertyModel
@@ -58,7 +58,7 @@ def untrained(cell: Cell) -> PropertyModel:
     from pellucid.molecules import PropertyModel, SimilarityRule
 
     names = ("criterion", "delta", "ridge", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "seed")
-    settings = {name: cell[name] for name in names}
+    settings = {name: cell[name] for name in names} | PAPER_TREES
     game = cell["game"]
     if game is None:
         return PropertyModel(
@@ -114,7 +114,8 @@ def judged(
     from pellucid import Calibration
     from pellucid.held_out import held_out
 
-    calibration = Calibration.of(held_out(*parts["validation"], family))
+    # Neighborhoods of all sizes count alike.
+    calibration = Calibration.of(held_out(*parts["validation"], family)._replace(sizes=None))
     f, x, hoods = parts["test"]
     misses = (f[hoods.members] - family.best_response(x, f, hoods).at_members()).abs()
     distances = (hoods.sum_members(misses) / hoods.sizes[:, None]).numpy()

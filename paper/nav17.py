@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells, save_figure, write_section
+from paper.runs import PAPER_TREES, ROOT, SIZES, Cell, load_config, read_reports, run_cells, save_figure, write_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,6 +52,7 @@ def untrained(config: dict[str, Any], seed: int, weight: float | None) -> Proper
         similar=SimilarityRule(analogs=False),
         explain_with_analogs=False,
         seed=seed,
+        **PAPER_TREES,
         **{name: config[name] for name in names},
     )
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("paper", "cpu", "smoke")
+# The paper's trees: leaves of any size, whose values are left as they are.
+PAPER_TREES: dict[str, Any] = {"shrinkage": 0.0, "min_leaf": 1}
 PACKAGES = ("pellucid", "torch", "numpy", "numba", "lightning", "scikit-learn")
 
 Cell: TypeAlias = dict[str, Any]

@@ -19,7 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, Stage, load_config, provenance, read_reports, run_stages, write_report
+from paper.runs import (
+    PAPER_TREES,
+    ROOT,
+    SIZES,
+    Cell,
+    Stage,
+    load_config,
+    provenance,
+    read_reports,
+    run_stages,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules, PropertyModel
@@ -181,7 +192,7 @@ def train(cell: Cell) -> None:
     parts = parts_of(cell)
     names = ("game", "weight", "margin", "multiplier_rate", "criterion", "delta", "share", "members", "width", "depth")
     training = ("epochs", "batch_size", "learning_rate", "seed")
-    model = PropertyModel(**{name: cell[name] for name in (*names, *training)})
+    model = PropertyModel(**{name: cell[name] for name in (*names, *training)}, **PAPER_TREES)
     home = MODELS / cell["size"] / cell["name"]
     # All epochs, and the last one is kept: the validation part is for the choice of weights and margins alone.
     model.fit(parts["train"], validation=0, folder=home / "checkpoints", resume=True, progress=False)

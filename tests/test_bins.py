@@ -1,6 +1,7 @@
 """Bounds in bins by the number of members: kept in each of them, and not only on average."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ SIZES = (5, 60)
 
 
 def mixed(count, seed):
-    """Neighborhoods of 5 and of 60 members in turn; f is linear in two features but for noise, which 5 members follow."""
+    """Neighborhoods of 5 and of 60 members in turn; f is linear in two features, but for noise that five follow."""
     generator = torch.Generator().manual_seed(seed)
     sizes = [SIZES[i % 2] for i in range(count)]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     x = torch.randn(int(starts[-1]), 2, generator=generator, dtype=torch.float64)
     f = x.sum(1, keepdim=True) + torch.randn(len(x), 1, generator=generator, dtype=torch.float64)
-    return f, x, pl.from_lists([range(a, b) for a, b in zip(starts, starts[1:], strict=False)])
+    return f, x, pl.from_lists([range(a, b) for a, b in pairwise(starts)])
 
 
 FAMILY = pl.LinearFamily()

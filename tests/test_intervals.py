@@ -80,6 +80,20 @@ def test_probabilities_are_calibrated_as_scikit_learn_does():
     np.testing.assert_allclose(calibration((1 / (1 + np.exp(-scores)))[:, None])[:, 0], expected, atol=1e-3)
 
 
+def test_no_probability_is_surer_than_those_of_the_held_out_points():
+    generator = np.random.default_rng(0)
+    p = generator.uniform(0.45, 0.55, size=200)  # a network that hardly tells the classes apart: a steep calibration
+    labels = (generator.random(200) < 1 / (1 + np.exp(-40 * (p - 0.5)))).astype(float)
+    calibration = ProbabilityCalibration.of(labels[:, None], p[:, None])
+    assert calibration.slope[0] > 5
+    ends = calibration([[p.min()], [p.max()]])
+    np.testing.assert_allclose(calibration([[0.001], [0.999]]), ends)
+    assert (0.01 < ends).all()
+    assert (ends < 0.99).all()
+    again = ProbabilityCalibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
+    np.testing.assert_array_equal(again([[0.001], [0.5]]), calibration([[0.001], [0.5]]))
+
+
 def test_few_labels_leave_probabilities_as_they_are():
     labels = np.array([[1.0]] * 9 + [[0.0]] * 40)
     calibration = ProbabilityCalibration.of(labels, np.full((49, 1), 0.3))

@@ -21,6 +21,8 @@ from pellucid.errors import InputError
 _FEWEST = 20
 # Probabilities are calibrated from at least so many of each label.
 _FEWEST_LABELS = 10
+# No probability is nearer to 0 or 1.
+_LEAST = 1e-7
 
 
 @final
@@ -125,49 +127,56 @@ class ProbabilityCalibration:
     """Probabilities that mean what they say (Platt 1999): sigmoid(slope logit(p) + offset) for each of K targets.
 
     Slope and offset minimise the cross-entropy at held-out points, whose labels count as (n_1 + 1) / (n_1 + 2) and
-    1 / (n_0 + 2), which keeps a few points from promising certainty. Where there are fewer than ten of either label,
-    probabilities stay as they are.
+    1 / (n_0 + 2), which keeps a few points from promising certainty. Probabilities beyond those of the held-out points
+    count as the last of them, for the same reason. Where there are fewer than ten of either label, probabilities stay
+    as they are.
     """
 
     slope: np.ndarray
     """(K,)."""
     offset: np.ndarray
     """(K,)."""
+    lowest: np.ndarray
+    """(K,) the least logit of the held-out points."""
+    highest: np.ndarray
+    """(K,) the largest one."""
 
     @classmethod
     def of(cls, y: np.ndarray, probabilities: np.ndarray) -> ProbabilityCalibration:
         """Learn from labels (N, K), NaN where there is none, and the probabilities predicted there."""
         parts = [_platt(*pair) for pair in zip(y.T, probabilities.T, strict=True)]
-        slope, offset = (np.array(values) for values in zip(*parts, strict=True))
-        return cls(slope=slope, offset=offset)
+        slope, offset, lowest, highest = (np.array(values) for values in zip(*parts, strict=True))
+        return cls(slope=slope, offset=offset, lowest=lowest, highest=highest)
 
     def __call__(self, probabilities: Any) -> np.ndarray:
         """(N, K) calibrated probabilities."""
-        return np.asarray(1 / (1 + np.exp(-(self.slope * _logit(np.asarray(probabilities)) + self.offset))))
+        logits = np.clip(_logit(np.asarray(probabilities)), self.lowest, self.highest)
+        return np.asarray(1 / (1 + np.exp(-(self.slope * logits + self.offset))))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON."""
-        return {"slope": self.slope.tolist(), "offset": self.offset.tolist()}
+        return {name: getattr(self, name).tolist() for name in ("slope", "offset", "lowest", "highest")}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ProbabilityCalibration:
         """What `to_dict` gave."""
-        return cls(slope=np.array(content["slope"], float), offset=np.array(content["offset"], float))
+        return cls(**{name: np.array(content[name], float) for name in ("slope", "offset", "lowest", "highest")})
 
 
 def _logit(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-7, 1 - 1e-7)
+    p = np.clip(p, _LEAST, 1 - _LEAST)
     return np.asarray(np.log(p / (1 - p)))
 
 
-def _platt(labels: np.ndarray, probabilities: np.ndarray) -> tuple[float, float]:
+def _platt(labels: np.ndarray, probabilities: np.ndarray) -> tuple[float, float, float, float]:
+    """Slope, offset, and the range of logits that they are known for."""
     from scipy.optimize import minimize
 
     measured = ~np.isnan(labels)
     positive = labels[measured] == 1
     ones, zeros = int(positive.sum()), int((~positive).sum())
     if min(ones, zeros) < _FEWEST_LABELS:
-        return 1.0, 0.0
+        return 1.0, 0.0, *_logit(np.array([0.0, 1.0])).tolist()
     targets = np.where(positive, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     scores = _logit(probabilities[measured])
 
@@ -177,4 +186,4 @@ def _platt(labels: np.ndarray, probabilities: np.ndarray) -> tuple[float, float]
         return float(np.logaddexp(0, values).sum() - targets @ values), np.array([gap @ scores, gap.sum()])
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return float(slope), float(offset)
+    return float(slope), float(offset), float(scores.min()), float(scores.max())

@@ -59,9 +59,11 @@ def test_of_many_outputs_those_that_differ_are_shown(molecules):
     tree = replace(e.witness, nodes=e.witness.nodes | {"value": e.witness.nodes["value"] * scale}, output_names=names)
     many = {name: np.full(20, 0.5) for name in ("prediction", "deviation", "local_auc")}
     members = tuple(
-        m._replace(prediction=m.prediction * scale, witness=m.witness * scale, measured=None) for m in e.members
+        m._replace(prediction=m.prediction * scale, witness=m.witness * scale, measured=None, held_out=None)
+        for m in e.members
     )
-    wide = replace(e, targets=names, witness=tree, members=members, bound=None, divergence=0.25, **many)
+    nothing = dict.fromkeys(("bound", "certainty", "held_out_deviation", "held_out_explained"))
+    wide = replace(e, targets=names, witness=tree, members=members, divergence=0.25, **nothing, **many)
     words = Page(wide._repr_html_()).words
     assert "3 of 20 outputs" in words
     assert "is 0.250 nats on average" in words

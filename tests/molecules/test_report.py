@@ -18,12 +18,13 @@ def test_several_molecules_of_several_targets(molecules, tmp_path):
     for item in molecules["explanations"][:3]:
         e = MoleculeExplanation.from_dict(item["explanation"])
         nodes = e.witness.nodes | {"value": np.repeat(e.witness.nodes["value"], 2, axis=1)}
-        twice = {name: np.repeat(getattr(e, name), 2) for name in ("prediction", "deviation", "local_auc", "bound")}
+        names = ("prediction", "deviation", "local_auc", "bound", "held_out_deviation", "held_out_explained")
+        twice = {name: np.repeat(getattr(e, name), 2) for name in names}
         pairs = [(np.repeat(m.prediction, 2), np.repeat(m.witness, 2)) for m in e.members]
-        members = tuple(m._replace(prediction=prediction, witness=witness, measured=None)
+        members = tuple(m._replace(prediction=prediction, witness=witness, measured=None, held_out=None)
                         for m, (prediction, witness) in zip(e.members, pairs, strict=True))  # fmt: skip
         tree = replace(e.witness, nodes=nodes, output_names=["a", "b"])
-        explanations.append(replace(e, targets=("a", "b"), witness=tree, members=members, **twice))
+        explanations.append(replace(e, targets=("a", "b"), witness=tree, members=members, certainty=None, **twice))
     named = {f"molecule {i}": explanation for i, explanation in enumerate(explanations)}
     path = molecules_report.write_explanations(named, tmp_path / "some.html", title="some.csv")
     page = Page(path.read_text(encoding="utf-8"))

@@ -22,7 +22,8 @@ def test_the_demo_is_the_study_with_one_seed():
     study = nav17.untrained(config, config["seed"], config["weight"])
     settings = settings_for(table.smiles, "symmetric", analogs=False)
     demo = PropertyModel(task="regression", explain_with_analogs=False, **settings)
-    assert demo.settings() == study.settings()
+    # The demo's trees are those of today, which hold better at the next molecule; the study's are the paper's.
+    assert demo.settings() | runs.PAPER_TREES == study.settings()
     for ours, its in zip(split(table, 0), nav17.split(config, 0), strict=True):
         assert ours.smiles == its.smiles
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
-from torch import Tensor
 
 from pellucid.molecules import contribution_text, explanation_text
+from pellucid.molecules._plain import numbers, plain
 from pellucid.molecules.contributions import Terms, atom_sums, terms_of
-from pellucid.molecules.explanation import MoleculeExplanation, numbers, plain
+from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.numbers import decimals, listed
 from pellucid.witnesses.linear import LinearWitnesses
@@ -75,11 +75,6 @@ class ContributionExplanation(MoleculeExplanation):
     atoms: np.ndarray = field(repr=False)
     """(A, K) contributions of the terms that the molecule has, shared out over its atoms, in the order of the SMILES;
     see `contributions.atom_sums`."""
-    held_out_deviation: np.ndarray
-    """(K,) mean over the members of |predictor - law|, where the law was fitted to the other members."""
-    held_out_explained: np.ndarray
-    """(K,) the share of the predictor's variance in the neighborhood that these laws account for: 0 is no better than
-    the mean of the others; NaN where nothing varies."""
 
     @property
     def spread(self) -> np.ndarray:
@@ -125,8 +120,6 @@ class ContributionExplanation(MoleculeExplanation):
         return {
             **super().to_dict(),
             "base": self.base.tolist(),
-            "held_out_deviation": plain(self.held_out_deviation),
-            "held_out_explained": plain(self.held_out_explained),
             "atoms": self.atoms.tolist(),
             "terms": [
                 {"bits": list(t.bits), "substructures": [s.to_dict() for s in t.substructures],
@@ -140,8 +133,6 @@ class ContributionExplanation(MoleculeExplanation):
     def _fields_from(cls, content: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "base": np.array(content["base"]),
-            "held_out_deviation": numbers(content["held_out_deviation"]),
-            "held_out_explained": numbers(content["held_out_explained"]),
             "atoms": np.array(content["atoms"]),
             "terms": tuple(
                 Term(
@@ -169,9 +160,7 @@ class ContributionExplanation(MoleculeExplanation):
         )
 
 
-def explain_by_contributions(
-    witnesses: LinearWitnesses, around: ExplainedNeighborhood, held_out: Tensor
-) -> ContributionExplanation:
+def explain_by_contributions(witnesses: LinearWitnesses, around: ExplainedNeighborhood) -> ContributionExplanation:
     """The explanation of the molecule of a neighborhood, by its law.
 
     Parameters
@@ -180,34 +169,21 @@ def explain_by_contributions(
         Linear functions of the bits, fitted on the neighborhoods with a ridge.
     around : ExplainedNeighborhood
         The neighborhood.
-    held_out : Tensor
-        (m, K) at each member the value of the law that was fitted to the others.
     """
     i, task, smiles = around.index, around.task, around.smiles
     x = witnesses.x[witnesses.hoods.members[around.entries]].cpu().numpy()
-    f, left_out = (part.double().cpu().numpy() for part in (around.f, held_out))
+    f = around.f.double().cpu().numpy()
     ridge = witnesses.penalty if witnesses.ridges is None else witnesses.ridges[i]
     law = terms_of(x, witnesses.coefficients[i].cpu().numpy(), f, float(ridge))
     spread = np.where(f.std(0) > 0, f.std(0), 1.0)
     contributions = law.contributions * task.scale
-    values = task.natural(left_out)
     return ContributionExplanation(
-        **around.fields([{"held_out": value} for value in values]),
+        **around.fields(),
         base=task.natural(around.g.double().mean(0)),
         terms=_named(law, np.abs(law.contributions) / spread, around),
         atoms=atom_sums(smiles[0], around.morgan, [b for b, p in zip(law.bits, law.present, strict=True) if p],
                         contributions[law.present]),
-        held_out_deviation=np.abs(task.natural(f) - values).mean(0),
-        held_out_explained=_explained(f, left_out),
     )  # fmt: skip
-
-
-def _explained(f: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """(K,) 1 - sum |f_j - g_j|^2 / sum |f_j - mean of the others|^2."""
-    m = len(f)
-    total = np.square((f - f.mean(0)) * m / max(m - 1, 1)).sum(0)
-    missed = np.square(f - held_out).sum(0)
-    return np.where(total > 0, 1 - missed / np.where(total > 0, total, 1.0), np.nan)
 
 
 def _named(law: Terms, strength: np.ndarray, around: ExplainedNeighborhood) -> tuple[Term, ...]:

@@ -11,7 +11,7 @@ from pellucid.molecules._pictures import Pictures
 from pellucid.molecules._scale import STEPS, extent, step_class, steps
 from pellucid.molecules.contribution_text import signed, up_and_down
 from pellucid.numbers import listed
-from pellucid.report.numbers import fixed, number, percent, typeset
+from pellucid.report.numbers import fixed, typeset
 
 if TYPE_CHECKING:
     from pellucid.molecules.contribution_explanation import ContributionExplanation, Term
@@ -29,10 +29,6 @@ def law_view(explanation: ContributionExplanation, pictures: Pictures, targets: 
     return {
         "scale": [step_class(step) if step else "zero" for step in range(-STEPS, STEPS + 1)],
         "each": [_target_view(explanation, pictures, k) for k in targets],
-        "held_out": [
-            {"explained": percent(float(share), 0), "deviation": number(float(deviation), 2)}
-            for share, deviation in zip(explanation.held_out_explained, explanation.held_out_deviation, strict=True)
-        ],
     }
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.molecules.exchanges import Exchange
-from pellucid.molecules.explanation_text import head, match, measured_text, trust, values_text
-from pellucid.numbers import fixed, percent
+from pellucid.molecules.explanation_text import head, match, measured_text, trust
+from pellucid.numbers import fixed
 from pellucid.text_tables import aligned
 from pellucid.trust import FEWEST
 
@@ -35,21 +35,12 @@ def text(explanation: ContributionExplanation, target: str | int | None = None) 
     lines = head(explanation, targets, is_chosen=target is not None, differ="in the neighborhood")
     if len(explanation.members) < FEWEST:
         return "\n".join([*lines, f"  {trust(explanation, targets)}"])
-    lines += match(explanation, targets, _held_out(explanation, targets))
+    lines += match(explanation, targets)
     for k in targets:
         lines += ["", *_law(explanation, k)]
     for k in targets[:1] if target is None and len(targets) > 1 else targets:
         lines += exchange_lines(explanation, k, targets)
     return "\n".join(lines)
-
-
-def _held_out(explanation: ContributionExplanation, targets: Sequence[int]) -> list[str]:
-    shares = ", ".join(f"{explanation.targets[k]} {percent(explanation.held_out_explained[k], 0)}" for k in targets)
-    return [
-        f"  held out: at a member that it was not fitted to, the law is off by "
-        f"{values_text(explanation, explanation.held_out_deviation, targets)} on average",
-        f"  and explains {shares} of what the network does in the neighborhood",
-    ]
 
 
 def _law(explanation: ContributionExplanation, k: int) -> list[str]:

@@ -94,8 +94,13 @@ class MoleculeSettings(TrainingOptions):
 class MoleculePredicting(Options):
     """What is written beside the predictions of molecules."""
 
-    trust: bool = option(False, "Also write the values of the witness, and how far they can be trusted.")
-    level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
+    certainty: bool = option(
+        False,
+        "Also write how sure each prediction is: the interval in which a measurement lies, or the calibrated "
+        "probability, and the nearest training molecule.",
+    )
+    trust: bool = option(False, "Also write the values of the witness, and how far they are from the network.")
+    level: float | None = option(None, "The confidence of intervals and bounds.", default_text="0.9")
 
 
 class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
@@ -302,16 +307,24 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         from pellucid.molecules.predicting import prediction_table
         from pellucid.trust import LEVEL, check_level
 
-        if settings.level is not None and not settings.trust:
+        if settings.level is not None and not (settings.trust or settings.certainty):
             raise InputError(
-                f"{Parameter('level')} is the confidence of the bounds that {Parameter('trust', True)} adds",
-                got=f"no {Parameter('trust', True)}",
-                cure="add it",
+                f"{Parameter('level')} is the confidence of the intervals that {Parameter('certainty', True)} adds and "
+                f"of the bounds that {Parameter('trust', True)} adds",
+                got="neither of them",
+                cure="add one",
                 parameter="level",
             )
         level = LEVEL if settings.level is None else check_level(settings.level)
         return prediction_table(
-            model, path, column=reading.smiles, trust=settings.trust, level=level, progress=progress, warn=warn
+            model,
+            path,
+            column=reading.smiles,
+            certainty=settings.certainty,
+            trust=settings.trust,
+            level=level,
+            progress=progress,
+            warn=warn,
         )
 
     def explain(

@@ -29,13 +29,12 @@ def explain_each(
     neighborhoods : MoleculeNeighborhoods
         The neighborhoods.
     **reading : object
-        How numbers are read: `task`, `morgan`, and optionally `calibration`, `level` and `measured`, as in
-        `ExplainedNeighborhood`.
+        How numbers are read: `task`, `morgan`, and optionally `calibration`, `level`, `measured` and `certainties`, as
+        in `ExplainedNeighborhood.each_of`.
     """
-    parts = ExplainedNeighborhood.each_of(witnesses, neighborhoods, **reading)
+    if not isinstance(witnesses, TreeWitnesses | LinearWitnesses):
+        raise InputError("Molecules are explained by trees or by contributions", got=f"{type(witnesses).__name__}")
+    parts = ExplainedNeighborhood.each_of(witnesses, neighborhoods, held_out=witnesses.held_out_values(), **reading)
     if isinstance(witnesses, TreeWitnesses):
         return [explain_by_tree(witnesses, part) for part in parts]
-    if isinstance(witnesses, LinearWitnesses):
-        held_out = witnesses.held_out_values()
-        return [explain_by_contributions(witnesses, part, held_out[part.entries]) for part in parts]
-    raise InputError("Molecules are explained by trees or by contributions", got=f"{type(witnesses).__name__}")
+    return [explain_by_contributions(witnesses, part) for part in parts]

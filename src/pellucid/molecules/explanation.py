@@ -14,6 +14,8 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.molecules import explanation_text
+from pellucid.molecules._plain import numbers, plain
+from pellucid.molecules.certainty import Certainty
 from pellucid.molecules.exchanges import Exchange, GroupPair, exchanged_groups
 from pellucid.numbers import decimals
 from pellucid.trust import LEVEL
@@ -44,7 +46,7 @@ class Member(NamedTuple):
     measured: np.ndarray | None = None
     """(K,) measured values, NaN where there is none; None if it is not among the labeled molecules."""
     held_out: np.ndarray | None = None
-    """Of a law: (K,) what it says of this member when it is fitted to the others."""
+    """(K,) what a witness says of this member that was fitted without it; None in files of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -71,6 +73,17 @@ class MoleculeExplanation(Explanation):
     which the witness was not fitted to; None if that is not known. See `pellucid.trust`."""
     calibrated: int = 0
     """The number of held-out neighborhoods that the bound was learned from."""
+    calibrated_sizes: tuple[int | None, int | None] = (None, None)
+    """The least and the most members that these have; None: any number."""
+    held_out_deviation: np.ndarray | None = None
+    """(K,) mean over the members of |predictor - witness|, where the witness was fitted without the member (a law), or
+    without a fifth of the members (a tree); None in files of earlier versions."""
+    held_out_explained: np.ndarray | None = None
+    """(K,) the share of the predictor's variance in the neighborhood that these witnesses account for: 0 is no better
+    than the mean of the others; NaN where nothing varies."""
+    certainty: Certainty | None = None
+    """How sure the prediction itself is: about prediction and measurement, not about witness and network. None in files
+    of earlier versions, and for representations, which cannot be measured."""
 
     @property
     def noun(self) -> str:
@@ -193,6 +206,10 @@ class MoleculeExplanation(Explanation):
             "level": self.level,
             "bound": None if self.bound is None else plain(self.bound),
             "calibrated": self.calibrated,
+            "calibrated_sizes": list(self.calibrated_sizes),
+            "held_out_deviation": None if self.held_out_deviation is None else plain(self.held_out_deviation),
+            "held_out_explained": None if self.held_out_explained is None else plain(self.held_out_explained),
+            "certainty": None if self.certainty is None else self.certainty.to_dict(),
             "members": self.table(),
         }
 
@@ -275,19 +292,17 @@ def common_fields(content: Mapping[str, Any], kind: type[MoleculeExplanation]) -
         "deviation": np.array(content["deviation"]),
         "local_auc": numbers(content["local_auc"]),
         "level": content.get("level", LEVEL),
-        "bound": None if content.get("bound") is None else numbers(content["bound"]),
+        "bound": _optional(content, "bound"),
         "calibrated": content.get("calibrated", 0),
+        "calibrated_sizes": tuple(content.get("calibrated_sizes", (None, None))),
+        "held_out_deviation": _optional(content, "held_out_deviation"),
+        "held_out_explained": _optional(content, "held_out_explained"),
+        "certainty": None if content.get("certainty") is None else Certainty.from_dict(content["certainty"]),
     }
 
 
-def plain(values: np.ndarray) -> list[float | None]:
-    """Numbers for JSON, None where there is none."""
-    return [_number(values, k) for k in range(len(values))]
-
-
-def numbers(values: Sequence[float | None]) -> np.ndarray:
-    """What `plain` was called on."""
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def _optional(content: Mapping[str, Any], name: str) -> np.ndarray | None:
+    return None if content.get(name) is None else numbers(content[name])
 
 
 def _number(values: np.ndarray | None, k: int) -> float | None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pellucid.bins import SizeBin
 from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.contribution_page import exchanges_view, law_view
+from pellucid.molecules.explanation_text import interval_ends, prediction_sentence
 from pellucid.numbers import listed
-from pellucid.report.numbers import fixed, number
+from pellucid.report.numbers import fixed, number, percent, typeset
 from pellucid.report.page import render, write_page
 from pellucid.report.sections import trust_sentence
 from pellucid.trust import FEWEST, no_bound_reason
@@ -108,6 +110,8 @@ def view(
         "single": len(explanation.targets) == 1,
         "measured": any(v is not None for v in measured or []),
         "trust": _trust(explanation, targets),
+        "sure": _certainty_view(explanation, targets, pictures),
+        "held_out": _held_out_view(explanation),
         "few": len(explanation.members) < FEWEST,
         "strange": not {"given", "pool"} & {m.origin for m in explanation.members},
         "tree": _tree_view(cast("TreeExplanation", explanation), pictures, values, measured_text)
@@ -169,6 +173,47 @@ def _tree_view(
     }
 
 
+def _certainty_view(
+    explanation: MoleculeExplanation, targets: Sequence[int], pictures: Pictures
+) -> dict[str, Any] | None:
+    """How sure the prediction itself is: a sentence, a value for each target, and the nearest training molecule."""
+    known = explanation.certainty
+    if known is None:
+        return None
+    nearest = known.nearest
+    if known.probability is not None:
+        values = [fixed(float(p), 2) for p in known.probability]
+    elif known.interval is not None:
+        values = [
+            typeset(" to ".join(interval_ends(e))) if np.isfinite(e).all() else "not known" for e in known.interval
+        ]
+    else:
+        values = []
+    measured = [k for k in targets if np.isfinite(nearest.measured[k])]
+    sentence = prediction_sentence(explanation, targets)
+    return {
+        "title": "calibrated probability"
+        if known.probability is not None
+        else f"{percent(known.level)} prediction interval",
+        "values": values,
+        "sentence": typeset(f"{sentence[:1].upper()}{sentence[1:]}."),
+        "similarity": nearest.similarity,
+        "picture": pictures.molecule(nearest.smiles) if nearest.smiles else None,
+        "measured": [(explanation.targets[k], typeset(f"{nearest.measured[k]:g}")) for k in measured],
+    }
+
+
+def _held_out_view(explanation: MoleculeExplanation) -> list[dict[str, str]]:
+    """Of each target how well the witness holds at members that it was not fitted to; empty if that is not known."""
+    deviation, explained = explanation.held_out_deviation, explanation.held_out_explained
+    if deviation is None or explained is None:
+        return []
+    return [
+        {"explained": percent(float(share), 0), "deviation": number(float(distance), 2)}
+        for share, distance in zip(explained, deviation, strict=True)
+    ]
+
+
 def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
     """The sentence on trust, for the targets at these indices."""
     text: str | None = None
@@ -188,6 +233,7 @@ def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
         why,
         witness=f"the {explanation.noun}",
         points="a similar molecule that it was not fitted to",
+        sizes=SizeBin(explanation.calibrated, *explanation.calibrated_sizes).text,
         rest=rest,
     )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.numbers import fixed, percent
+from pellucid.bins import SizeBin
+from pellucid.numbers import decimals, fixed, percent
 from pellucid.trust import FEWEST, no_bound_reason
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def head(explanation: MoleculeExplanation, targets: Sequence[int], *, is_chosen: bool, differ: str) -> list[str]:
-    """The molecule, its prediction, and what was measured.
+    """The molecule, its prediction, how sure that is, and what was measured.
 
     Parameters
     ----------
@@ -33,10 +34,77 @@ def head(explanation: MoleculeExplanation, targets: Sequence[int], *, is_chosen:
         lines[0] += f"   ({len(targets)} of {len(explanation.targets)} targets, which differ most {differ})"
     if measured := measured_text(explanation, explanation.members[0], targets):
         lines.append(f"  measured:  {measured}   (it is among the labeled molecules)")
-    return lines
+    return [*lines, *certainty(explanation, targets)]
 
 
-def match(explanation: MoleculeExplanation, targets: Sequence[int], held_out: Sequence[str] = ()) -> list[str]:
+def certainty(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]:
+    """How sure the prediction itself is, and the nearest molecule that the model was trained on."""
+    known = explanation.certainty
+    if known is None:
+        return []
+    nearest = known.nearest
+    if not nearest.smiles:
+        return [
+            f"  prediction and measurement: {prediction_sentence(explanation, targets)}",
+            "  nearest training molecule: none is similar at all",
+        ]
+    values = [
+        f"{explanation.targets[k]} = {nearest.measured[k]:g}" for k in targets if np.isfinite(nearest.measured[k])
+    ]
+    measured = f", measured: {', '.join(values)}" if values else ""
+    return [
+        f"  prediction and measurement: {prediction_sentence(explanation, targets)}",
+        f"  nearest training molecule: {nearest.smiles}  (similarity {nearest.similarity:.2f}{measured})",
+    ]
+
+
+def prediction_sentence(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
+    """One sentence on how far prediction and measurement may be apart: not on the witness, of which `trust` speaks."""
+    known, names = explanation.certainty, explanation.targets
+    if known is None or (known.interval is None and known.probability is None):
+        return "how far they are apart is not known, as no held-out measured values were learned from"
+    if known.probability is not None:
+        values = ", ".join(f"{names[k]} = {known.probability[k]:.2f}" for k in targets)
+        return f"the probability of a positive test, calibrated on held-out labels, is {values}"
+    interval, counts = known.interval, known.counts
+    if interval is None or counts is None:  # there are both, or neither
+        return ""
+    finite = [k for k in targets if np.isfinite(interval[k]).all()]
+    unknown = [names[k] for k in targets if k not in finite]
+    if not finite:
+        few = min(int(counts[k]) for k in targets)
+        return (
+            f"how far they are apart with {percent(known.level)} confidence is not known, as {few} "
+            "held-out measured values are too few"
+        )
+    ranges = ", ".join(f"{names[k]} between {' and '.join(interval_ends(interval[k]))}" for k in finite)
+    learned = ", ".join(dict.fromkeys(str(int(counts[k])) for k in finite))
+    return (
+        f"with {percent(known.level)} confidence a measurement gives {ranges} (learned from "
+        f"{learned} held-out molecules about as similar to the training molecules)"
+        + (f"; not known for {', '.join(unknown)}" if unknown else "")
+    )
+
+
+def interval_ends(interval: np.ndarray) -> list[str]:
+    """Both ends of an interval; decimals that tell members apart would say more of it than is known."""
+    return [fixed(float(value), decimals(interval)) for value in interval]
+
+
+def held_out(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]:
+    """How well the witness holds at members that it was not fitted to."""
+    deviation, explained = explanation.held_out_deviation, explanation.held_out_explained
+    if deviation is None or explained is None:
+        return []
+    shares = ", ".join(f"{explanation.targets[k]} {percent(explained[k], 0)}" for k in targets)
+    return [
+        f"  held out: at a member that it was not fitted to, the {explanation.noun} is off by "
+        f"{values_text(explanation, deviation, targets)} on average",
+        f"  and explains {shares} of what the network does in the neighborhood",
+    ]
+
+
+def match(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]:
     """How well the witness matches the network; lines on members that it was not fitted to come first."""
     noun = explanation.noun
     origins = [member.origin for member in explanation.members]
@@ -52,14 +120,15 @@ def match(explanation: MoleculeExplanation, targets: Sequence[int], held_out: Se
         for k in targets
         if np.isfinite(explanation.local_auc[k])
     )
-    fitted = " where it was fitted" if held_out else ""
+    left_out = held_out(explanation, targets)
+    fitted = " where it was fitted" if left_out else ""
     return [
         *lines,
         f"  {len(origins)} members in its neighborhood ({counts or 'no others'})",
-        *held_out,
+        *left_out,
         f"  the {noun} is off by {values_text(explanation, explanation.deviation, targets)} on average{fitted}"
         + (f"; orders pairs alike: {aucs}" if aucs else ""),
-        f"  {trust(explanation, targets)}",
+        f"  {noun} and network: {trust(explanation, targets)}",
     ]
 
 
@@ -75,10 +144,11 @@ def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None
     if explanation.bound is None or not bounded:
         return no_bound_reason(explanation.level, explanation.calibrated)
     unbounded = [explanation.targets[k] for k in targets if k not in bounded]
+    sizes = SizeBin(explanation.calibrated, *explanation.calibrated_sizes).text
     return (
         f"with {percent(explanation.level)} confidence the {explanation.noun} is within "
         f"{values_text(explanation, explanation.bound, bounded)} of the network at a further molecule of this "
-        f"neighborhood (calibrated on {explanation.calibrated} held-out neighborhoods)"
+        f"neighborhood (calibrated on {explanation.calibrated} held-out neighborhoods{sizes})"
         + (f"; not known for {', '.join(unbounded)}" if unbounded else "")
     )
 

@@ -69,13 +69,18 @@ class FittedProperties(Fitted):
     """Of measured values, for regression."""
     probabilities: ProbabilityCalibration | None = stored(optional(ProbabilityCalibration))
     """For classification."""
+    held_out: tuple[str, ...] = stored(TEXTS)
+    """Those of the labeled molecules that the network did not learn from."""
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of earlier versions have trees, in the neighborhoods that they were trained with; the earliest have no
-        measured values, and no calibration.
+        """Models of earlier versions have trees with leaves of any size and no shrinkage, in the neighborhoods of
+        their training, and do not tell which molecules were held out; the earliest have no measured values, and no
+        calibration.
         """
         blank = [[None] * len(content["targets"])] * len(content["smiles"])
-        settings = {"explain_with_analogs": content["settings"]["similar"]["analogs"], **content["settings"]}
-        absent = {"calibration": None, "witness": "tree", "intervals": None, "probabilities": None}
+        plain_trees = {"shrinkage": 0.0, "min_leaf": 1}
+        analogs = content["settings"]["similar"]["analogs"]
+        settings = {"explain_with_analogs": analogs, **plain_trees, **content["settings"]}
+        absent = {"calibration": None, "witness": "tree", "intervals": None, "probabilities": None, "held_out": []}
         return {"y": blank, **absent, **content, "settings": settings}

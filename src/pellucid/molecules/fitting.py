@@ -176,4 +176,9 @@ class PropertyFit(Fit[FittedProperties]):
             witness="tree" if self.model.witness == "tree" else "contributions",
             intervals=None,
             probabilities=None,
+            held_out=self._unseen(),
         )
+
+    def _unseen(self) -> tuple[str, ...]:
+        learned = set(self.learned.smiles)
+        return tuple(text for text in self.molecules.smiles if text not in learned)

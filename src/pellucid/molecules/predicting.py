@@ -1,4 +1,4 @@
-"""Predictions of a table of molecules, and how far the witness of each can be trusted."""
+"""Predictions of a table of molecules, how sure each is, and how far its witness can be trusted."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rdkit import rdBase
 
 from pellucid.domains import MessageCallback
+from pellucid.molecules.certainty import Certainty
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
@@ -23,6 +25,7 @@ def prediction_table(
     path: Path,
     *,
     column: str | None,
+    certainty: bool = False,
     trust: bool,
     level: float,
     progress: bool,
@@ -38,10 +41,13 @@ def prediction_table(
         A table with a column of SMILES.
     column : str, optional
         The column of SMILES; by default it is found by its name.
+    certainty : bool
+        Also write how sure each prediction is: the interval of the measured value, or the calibrated probability, and
+        the nearest training molecule.
     trust : bool
         Also write the values of each molecule's witness, its deviation and its bound.
     level : float
-        The confidence of the bounds.
+        The confidence of intervals and bounds.
     progress : bool
         Show progress bars.
     warn : callable
@@ -52,7 +58,9 @@ def prediction_table(
         molecules = [canonical(text) for text in table.column(smiles_column(table.header, column, table.source))]
     valid = list(dict.fromkeys(smiles for smiles, reason in molecules if not reason))
     values = dict(zip(valid, model.predict(valid), strict=True)) if valid else {}
-    explanations = {}
+    explanations, sure = {}, {}
+    if certainty and valid:
+        sure = dict(zip(valid, model.certainty(valid, level=level), strict=True))
     if trust and valid:
         explanations = {e.smiles: e for e in model.explain_many(valid, level=level, progress=progress)}
     invalid = [row for row, (_, reason) in zip(table.numbers, molecules, strict=True) if reason]
@@ -62,6 +70,9 @@ def prediction_table(
             f"{invalid[0]}."
         )
     names = [f"predicted: {name}" for name in model.targets_]
+    if certainty:
+        names += _certainty_names(model, level)
+        _warn_of_unknown(model, [sure[smiles] for smiles, reason in molecules if not reason], warn)
     if trust:
         noun = model.witness_noun
         kinds = (noun, "deviation", f"{noun}-network bound {percent(level)}")
@@ -71,8 +82,50 @@ def prediction_table(
     for row, (smiles, reason) in zip(table.rows, molecules, strict=True):
         cells: list[Any] = [""] * len(names)
         if not reason:
-            cells = [*_short(values[smiles]), *(_trust_cells(explanations[smiles]) if trust else [])]
+            cells = [
+                *_short(values[smiles]),
+                *(_certainty_cells(sure[smiles], model) if certainty else []),
+                *(_trust_cells(explanations[smiles]) if trust else []),
+            ]
         yield [*row, *cells, *([reason] if invalid else [])]
+
+
+def _certainty_names(model: PropertyModel, level: float) -> list[str]:
+    """The names of the columns on how sure predictions are."""
+    kinds = [f"prediction interval {percent(level)} {end}" for end in ("from", "to")]
+    if model.task == "classification":
+        kinds = ["calibrated probability"]
+    near = ["nearest training molecule", "similarity to it"]
+    return (
+        [f"{kind}: {name}" for name in model.targets_ for kind in kinds]
+        + near
+        + [f"measured of it: {name}" for name in model.targets_]
+    )
+
+
+def _certainty_cells(certainty: Certainty, model: PropertyModel) -> list[Any]:
+    """Interval or probability of each target, then the nearest molecule, its similarity and its measured values."""
+    if model.task == "classification":
+        known = [""] * len(model.targets_) if certainty.probability is None else _short(certainty.probability)
+    else:
+        interval = certainty.interval
+        known = [""] * (2 * len(model.targets_)) if interval is None else _short(interval.ravel())
+    nearest = certainty.nearest
+    return [*known, nearest.smiles, *_short([nearest.similarity]), *_short(nearest.measured)]
+
+
+def _warn_of_unknown(model: PropertyModel, known: Sequence[Certainty], warn: MessageCallback) -> None:
+    """Warn of predictions of which it is not known how sure they are."""
+    kind = "prediction intervals" if model.task == "regression" else "calibrated probabilities"
+    if model.intervals_ is None and model.probabilities_ is None:
+        warn(f"There are no {kind}: the model was not calibrated on held-out molecules with measured values.")
+        return
+    missing = [c for c in known if c.interval is not None and np.isnan(c.interval).any()]
+    if missing:
+        warn(
+            f"There are no {kind} in {len(missing)} rows: too few molecules that are about as similar to the training "
+            f"molecules were held out for {percent(missing[0].level)} confidence."
+        )
 
 
 def _note(explanation: MoleculeExplanation) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
-from pellucid.deviations import absolute_error, squared_error
-from pellucid.errors import InputError, Parameter
-from pellucid.games import Game
+from pellucid.errors import InputError
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import FittedAttribute
 from pellucid.molecules._arguments import (
@@ -24,31 +21,35 @@ from pellucid.molecules._arguments import (
     require_targets,
 )
 from pellucid.molecules.analogs import RGroups
-from pellucid.molecules.certainty import SIMILARITIES, NearestMolecule, nearest_molecules
+from pellucid.molecules.certainty import (
+    Certainty,
+    NearestMolecule,
+    certainties,
+    learn_certainty,
+    nearest_training,
+    require_certainty,
+)
 from pellucid.molecules.explaining import explain_each
-from pellucid.molecules.explanation import WITNESS_NOUNS, MoleculeExplanation
+from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.fitting import PropertyFit
-from pellucid.molecules.models import MoleculeModel
-from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
-from pellucid.molecules.network import GraphNetwork, outputs_of
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
+from pellucid.molecules.network import outputs_of
 from pellucid.molecules.play import MoleculePoints, featurize
+from pellucid.molecules.property_settings import WITNESSES, PropertySettings, WitnessName
 from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals
-from pellucid.molecules.tasks import TASKS, Task
+from pellucid.molecules.tasks import Task
 from pellucid.molecules.tree_explanation import bit_names
-from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.trust import LEVEL, Calibration, HeldOut, check_level, held_out
-from pellucid.witnesses import LinearFamily, TreeFamily, Witnesses, WitnessFamily
+from pellucid.witnesses import Witnesses, WitnessFamily
 
-WitnessName: TypeAlias = Literal["tree", "contributions", "auto"]
-WITNESSES = ("tree", "contributions", "auto")
-_CALIBRATE = "call `calibrate` with such molecules"
+__all__ = ["WITNESSES", "PropertyModel", "WitnessName"]
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PropertyModel(MoleculeModel[FittedProperties]):
+class PropertyModel(PropertySettings):
     """A graph network that follows, around every molecule, a simple law over substructures.
 
     The predictor f gives probabilities (classification) or values (regression) of K targets. Around a molecule M
@@ -93,6 +94,11 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     delta : int
         Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits; a negative one makes them
         smaller.
+    shrinkage : float or {"auto"}
+        Of trees: about the members that a node needs for its split to count half; see `TreeFamily`. 0 leaves the values
+        of leaves as they are, which follows the members and fails at the next molecule.
+    min_leaf : int
+        Of trees: the least number of members on each side of a split.
     similar : SimilarityRule
         Which molecules are neighbors.
     play : {"fresh", "banked"}
@@ -149,22 +155,6 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     (1, 1)
     """
 
-    task: Literal["classification", "regression"] = "classification"
-    game: GameName | None = "symmetric"
-    margin: float = 0.1
-    multiplier_rate: float = 1.0
-    criterion: Literal["absolute", "squared"] = "absolute"
-    witness: WitnessName = "tree"
-    held_out_game: bool = False
-    ridge: float = 3.0
-    explain_with_analogs: bool = True
-    play: Literal["fresh", "banked"] = "fresh"
-    refit: int = 5
-    width: int = 300
-    depth: int = 3
-    dropout: float = 0.0
-    epochs: int = 30
-
     file: ClassVar[str] = "property_model"
     record_type = FittedProperties
 
@@ -177,29 +167,8 @@ class PropertyModel(MoleculeModel[FittedProperties]):
     task_ = FittedAttribute[Task]()
     network_ = FittedAttribute[nn.Module]()
     calibration_ = FittedAttribute[Calibration | None]()
-    witness_ = FittedAttribute[Literal["tree", "contributions"]]()
     intervals_ = FittedAttribute[PredictionIntervals | None]()
     probabilities_ = FittedAttribute[ProbabilityCalibration | None]()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require_one_of(TASKS, "task")
-        self._require_one_of((*GAMES, None), "game")
-        self._require_one_of(("absolute", "squared"), "criterion")
-        self._require_one_of(WITNESSES, "witness")
-        self._require_type(bool, "held_out_game")
-        self._require_type(bool, "explain_with_analogs")
-        self._require_number(1e-9, "ridge")
-        self._require_one_of(("fresh", "banked"), "play")
-        if self.play == "banked" and self.game not in (None, "symmetric"):
-            raise InputError(
-                "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
-            )
-        self._require_whole(1, "refit", "width", "depth")
-        self._require_number(0, "margin")
-        self._require_number(1e-9, "multiplier_rate")
-        self._require_share("share", least=1e-9)
-        self._require_share("dropout", below_one=True)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -261,58 +230,6 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         )
         return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
 
-    def new_network(self, *, targets: Sequence[str], own_network: bool = False, **_: Any) -> nn.Module:
-        """An untrained graph network for these targets."""
-        if own_network:
-            raise InputError(
-                "This model was trained with a network of your own, which is code and was not saved",
-                got="none",
-                cure="pass a module of the same kind as `network=`",
-            )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return GraphNetwork(len(targets), width=self.width, depth=self.depth, dropout=self.dropout)
-
-    def new_game(self, neighborhoods: int) -> Game | None:
-        """The game that is played in this number of neighborhoods."""
-        trees = self.witness == "tree"
-        return named_game(
-            self.game,
-            TreeFamily(depth=self._depth_rule(None), criterion=self.criterion)
-            if trees
-            else LinearFamily(ridge=self.ridge),
-            weight=self.weight,
-            deviation=absolute_error if trees and self.criterion == "absolute" else squared_error,
-            margin=self.margin,
-            neighborhoods=neighborhoods,
-            held_out=self.held_out_game,
-        )
-
-    def family(self, delta: int | None = None) -> WitnessFamily:
-        """The witnesses of explanations; trees may have another size."""
-        return self.family_named(self.witness if self._fitted is None else self.witness_, delta)
-
-    def family_named(self, witness: WitnessName, delta: int | None = None) -> WitnessFamily:
-        """The witnesses of this name: trees, otherwise contributions."""
-        if witness == "tree":
-            return TreeFamily(depth=self._depth_rule(delta), criterion=self.criterion)
-        if delta is not None:
-            raise InputError(
-                f"{Parameter('delta')} is the size of trees", got="contributions as witnesses", cure="leave it out"
-            )
-        return LinearFamily(ridge="auto")
-
-    @property
-    def witness_noun(self) -> str:
-        """What the witness of an explanation is called: "tree" or "law"."""
-        witness = self.witness if self._fitted is None else self.witness_
-        return WITNESS_NOUNS["tree" if witness == "tree" else "contributions"]
-
-    @property
-    def explaining(self) -> SimilarityRule:
-        """Which molecules are neighbors in explanations."""
-        return replace(self.similar, analogs=True) if self.explain_with_analogs else self.similar
-
     # -- use ---------------------------------------------------------------------------------------------------
 
     def predict(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
@@ -321,17 +238,33 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
         return task.natural(self._values(featurize(tuple(texts), self.morgan, False)))
 
-    def nearest(self, smiles: str | Iterable[str] | Molecules) -> list[NearestMolecule]:
-        """For each molecule the most similar labeled one, itself not counted: far from all, a model can only guess."""
+    def certainty(self, smiles: str | Iterable[str] | Molecules, *, level: float = LEVEL) -> list[Certainty]:
+        """How sure the prediction of each molecule is: interval or calibrated probability, and the nearest molecule of
+        the training data. This is about prediction and measurement; the bound of an explanation is about witness and
+        network.
+
+        Parameters
+        ----------
+        smiles : str, iterable of str or Molecules
+            The molecules.
+        level : float
+            The confidence of the intervals.
+        """
         texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
-        return nearest_molecules(texts, self.smiles_, self.y_, self.morgan)
+        return certainties(self.fitted_, texts, self.predict(texts), self.morgan, level=check_level(level))
+
+    def nearest(self, smiles: str | Iterable[str] | Molecules) -> list[NearestMolecule]:
+        """For each molecule the most similar one of those that the model was trained on, itself not counted: far from
+        all of them, a model can only guess.
+        """
+        texts = canonicals([smiles] if isinstance(smiles, str) else smiles, "smiles")
+        return nearest_training(self.fitted_, texts, self.morgan)
 
     def predict_interval(self, smiles: str | Iterable[str] | Molecules, *, level: float = LEVEL) -> np.ndarray:
         """(N, K, 2) between which values the measured one lies with this confidence; NaN where that is not known.
 
         For regression. Learned from the validation molecules of `fit`, or those of `calibrate`, in bins by the
-        similarity to the nearest labeled molecule. This is about prediction and measurement; the bound of an
-        explanation is about witness and network.
+        similarity to the nearest training molecule.
 
         Parameters
         ----------
@@ -340,31 +273,13 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         level : float
             The confidence.
         """
-        if self.task != "regression" or self.intervals_ is None:
-            raise InputError(
-                "Intervals are learned from held-out measured values of a regression",
-                got="a classification" if self.task != "regression" else "no held-out molecules with measured values",
-                cure="use `predict_probability`"
-                if self.task != "regression"
-                else "call `calibrate` with such molecules",
-            )
-        predictions = self.predict(smiles)
-        similarity = np.array([molecule.similarity for molecule in self.nearest(smiles)])
-        widths = self.intervals_.half_widths(similarity, check_level(level))
-        widths[np.isinf(widths)] = np.nan
-        return np.stack([predictions - widths, predictions + widths], axis=2)
+        require_certainty(self.intervals_, self.task, "regression")
+        return np.array([certainty.interval for certainty in self.certainty(smiles, level=level)])
 
     def predict_probability(self, smiles: str | Iterable[str] | Molecules) -> np.ndarray:
         """(N, K) probabilities that mean what they say, for classification: calibrated on held-out labels."""
-        if self.task != "classification" or self.probabilities_ is None:
-            raise InputError(
-                "Probabilities are calibrated on held-out labels of a classification",
-                got="a regression" if self.task != "classification" else "no held-out molecules with labels",
-                cure="use `predict_interval`"
-                if self.task != "classification"
-                else "call `calibrate` with such molecules",
-            )
-        return self.probabilities_(self.predict(smiles))
+        require_certainty(self.probabilities_, self.task, "classification")
+        return np.array([certainty.probability for certainty in self.certainty(smiles)])
 
     def neighborhoods(
         self, smiles: str | Iterable[str] | Molecules, *, progress: bool = False
@@ -430,10 +345,12 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         progress: bool = False,
     ) -> list[MoleculeExplanation]:
         """The explanations of several molecules, of each different one once; see `explain`."""
+        level = check_level(level)
         neighborhoods = self.neighborhoods(smiles, progress=progress)
         witnesses = self.witnesses(neighborhoods, delta=delta, progress=progress)
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         measured = dict(zip(self.smiles_, self.y_, strict=True))
+        centers = neighborhoods.points[: len(neighborhoods)]
         return explain_each(
             witnesses,
             neighborhoods,
@@ -442,6 +359,9 @@ class PropertyModel(MoleculeModel[FittedProperties]):
             calibration=calibration,
             level=level,
             measured=measured,
+            certainties=certainties(
+                self.fitted_, centers, self.task_.natural(witnesses.f[: len(centers)]), self.morgan, level=level
+            ),
         )
 
     def calibrated(self, data: Iterable[str] | Molecules, *, progress: bool = False) -> FittedProperties:
@@ -451,26 +371,14 @@ class PropertyModel(MoleculeModel[FittedProperties]):
         parts = {name: self._held_out(neighborhoods, self.family_named(name), progress=progress) for name in names}
         # Where nothing varies there is nothing to choose by: the first.
         best = max(parts, key=lambda name: float(np.nan_to_num(parts[name].explained(), nan=-np.inf).mean()))
-        return replace(
+        record = replace(
             self.fitted_,
             calibration=Calibration.of(parts[best]),
             witness="tree" if best == "tree" else "contributions",
-            **self._certainty(data),
         )
-
-    def _certainty(self, data: Iterable[str] | Molecules) -> dict[str, Any]:
-        """Intervals or probabilities learned from molecules with measured values; nothing new where there are none."""
         if not isinstance(data, Molecules) or data.targets != self.targets_:
-            return {}
-        predictions = self.predict(data)
-        if self.task == "classification":
-            return {"probabilities": ProbabilityCalibration.of(data.y, predictions)}
-        # As if they were not labeled: some models keep the molecules that they held out among those.
-        asked = set(data.smiles)
-        others = [i for i, text in enumerate(self.smiles_) if text not in asked]
-        nearest = nearest_molecules(data.smiles, [self.smiles_[i] for i in others], self.y_[others], self.morgan)
-        similarity = np.array([molecule.similarity for molecule in nearest])
-        return {"intervals": PredictionIntervals.of(data.y, predictions, similarity, SIMILARITIES)}
+            return record  # without measured values there is nothing new to know of the predictions
+        return replace(record, **learn_certainty(self.fitted_, data, self.predict(data), self.morgan))
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
         """Witnesses at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""

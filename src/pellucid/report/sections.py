@@ -179,6 +179,7 @@ def trust_sentence(
     witness: str,
     points: str,
     held_out: str = "neighborhood",
+    sizes: str = "",
     rest: Sequence[str] = (),
 ) -> str:
     """How far a witness can be trusted, in one sentence.
@@ -199,12 +200,14 @@ def trust_sentence(
         What the bound holds at: "a similar molecule that it was not fitted to".
     held_out : str
         Noun for one thing that the bound was calibrated on.
+    sizes : str
+        Which sizes these have: " of 10 to 19 members".
     rest : sequence of str
         Outputs for which it is not known, if it is known for others.
     """
     if bound is None:
         return f"{_begin(reason)}.".replace("`", "")
-    held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}"
+    held = f"calibrated on {counted(calibrated, f'held-out {held_out}')}{sizes}"
     missing = f"; not known for {', '.join(rest)}" if rest else ""
     return f"With {percent(level)} confidence {witness} is within {bound} of the network at {points} ({held}){missing}."
 

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from pellucid import _checks
-from pellucid.errors import InputError, Parameter
 from pellucid.bounds import rank
+from pellucid.errors import InputError, Parameter
 
 LEVEL = 0.99
 PERSISTENCE = (4, 5)
