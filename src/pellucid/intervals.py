@@ -160,7 +160,11 @@ class ProbabilityCalibration:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ProbabilityCalibration:
         """What `to_dict` gave."""
-        return cls(**{name: np.array(content[name], float) for name in ("slope", "offset", "lowest", "highest")})
+        slope = np.array(content["slope"], float)
+        anything = {"lowest": np.full(len(slope), -np.inf), "highest": np.full(len(slope), np.inf)}
+        values = {name: np.array(content.get(name, anything.get(name)), float) for name in
+                  ("offset", "lowest", "highest")}  # fmt: skip
+        return cls(slope=slope, **values)
 
 
 def _logit(p: np.ndarray) -> np.ndarray:

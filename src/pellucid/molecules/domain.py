@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pellucid.domains import (
     Demo,
-    Domain,
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
@@ -21,99 +19,28 @@ from pellucid.domains import (
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
-from pellucid.options import Options, option
+from pellucid.molecules.base_domain import BaseMoleculeDomain, molecules_in, require_enough
+from pellucid.molecules.domain_options import MoleculePredicting, MoleculeReading, MoleculeSettings
+from pellucid.options import Options
 
 if TYPE_CHECKING:
-    from pellucid.explanations import Explanation
-    from pellucid.molecules.explanation import MoleculeExplanation
     from pellucid.molecules.property_model import PropertyModel
     from pellucid.molecules.table import Molecules
     from pellucid.summaries import Measure, RunSummary
 
-_SUITS = "what suits the data"
-_TABLES = (".csv", ".tsv", ".txt", ".smi")
-# The fewest molecules of which each part of a split gets at least one.
-_FEWEST = 10
 # The most test molecules that are explained to find the extremes.
 _EXPLAINED = 300
 # A witness of fewer members has little to say.
 _MEMBERS = 15
 
 
-@dataclass(frozen=True, kw_only=True)
-class MoleculeReading(Options):
-    """How a table of molecules is read."""
-
-    targets: tuple[str, ...] | None = option(
-        None, "A column of measured values; repeat for several, or separate by commas.", "--targets", "-t",
-        default_text="all columns of numbers", training_only=True,
-    )  # fmt: skip
-    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
-    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
-    skip_bad_rows: bool = option(
-        False, "Reject rows that cannot be used, and list them in the report.", training_only=True, parameter="on_error"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoleculeSettings(TrainingOptions):
-    """Settings of a training on molecules."""
-
-    task: Literal["auto", "classification", "regression"] = option(
-        "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
-    )
-    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
-    witness: Literal["tree", "contributions", "auto"] = option(
-        "tree",
-        "What explains predictions: a small tree of substructures, what each of them contributes, or whichever of both "
-        "holds better on the validation molecules.",
-    )
-    held_out: bool = option(
-        False, "Play the game at members that the witness was not fitted to.", parameter="held_out_game"
-    )
-    margin: float = option(0.1, "The deviation that the uniform game allows everywhere.", minimum=0)
-    split: Literal["random", "scaffold"] = option(
-        "random", "How the test molecules are chosen; scaffold keeps ring systems together."
-    )
-    analogs: Literal["auto", "yes", "no"] = option(
-        "auto", "Fill neighborhoods with analogs; auto: of explanations, and in training where too few are similar."
-    )
-    pool: Path | None = option(None, "A table of unlabeled molecules to find neighbors in.")
-    depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
-    patience: int | None = option(
-        None,
-        "Stop early after this many epochs without a better validation loss.",
-        default_text="all epochs",
-        minimum=1,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoleculePredicting(Options):
-    """What is written beside the predictions of molecules."""
-
-    certainty: bool = option(
-        False,
-        "Also write how sure each prediction is: the interval in which a measurement lies, or the calibrated "
-        "probability, and the nearest training molecule.",
-    )
-    trust: bool = option(False, "Also write the values of the witness, and how far they are from the network.")
-    level: float | None = option(None, "The confidence of intervals and bounds.", default_text="0.9")
-
-
-class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
+class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
     """Properties of molecules, explained by small trees of substructures, or by what each of these contributes."""
 
     name: ClassVar[str] = "molecules"
     about: ClassVar[str] = "Learn properties of molecules from a table, and explain each prediction by substructures."
     source: ClassVar[str] = "A table with a column of SMILES."
-    item: ClassVar[str] = "molecule"
-    samples: ClassVar[str] = "molecules"
-    points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "property_model"
-    example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the explanations fail at molecules they were not fitted to"
 
     Reading: ClassVar[type[Options]] = MoleculeReading
@@ -149,9 +76,9 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
         _require_values(molecules, path)
         return molecules
 
-    def describe(self, source: Source[Molecules]) -> list[str]:
-        """A line on what was read."""
-        return [f"{source.path.name}: {source.data.summary()}" if source.path else source.data.summary()]
+    def summary(self, data: Molecules) -> str:
+        """The numbers of molecules and targets, and what was done to the table."""
+        return data.summary()
 
     def plan(
         self, source: Source[Molecules], settings: MoleculeSettings, *, weight: float | None = None
@@ -362,40 +289,6 @@ class MoleculeDomain(Domain["Molecules", "PropertyModel"], SupportsDemo):
             picture="tree.svg",
         )
 
-    # -- pages -------------------------------------------------------------------------------------------------
-
-    def write_report(self, summary: RunSummary, path: Path) -> None:
-        """A gallery of molecules below the numbers."""
-        from pellucid.molecules import report
-
-        report.write(summary, path)
-
-    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
-        """A gallery."""
-        from pellucid.molecules import report
-
-        report.write_explanations(cast("Mapping[str, MoleculeExplanation]", explanations), path, title=title)
-        return 0
-
-
-def molecules_in(what: str, reading: MoleculeReading, warn: MessageCallback) -> dict[str, str]:
-    """The different molecules of a table, or of a single SMILES, and the label of each."""
-    from pellucid.molecules import files
-
-    path = Path(what)
-    if not path.is_file():
-        if path.suffix.lower() in _TABLES or path.is_dir():
-            raise InputError(
-                "A molecule or a file must be named",
-                got=f"{what}, which {'is a folder' if path.is_dir() else 'does not exist'}",
-                cure="correct the path",
-            )
-        return {what: ""}
-    table = files.read(path, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
-    for row in table.rejected:
-        warn(f"row {row.row} is rejected: {row.reason}.")
-    return dict(zip(table.smiles, table.labels(), strict=True))
-
 
 def _most_active(summary: RunSummary) -> str:
     """The most active molecule whose neighborhood is large enough."""
@@ -415,9 +308,4 @@ def _require_values(table: Molecules, path: Path) -> None:
             cure=f"add one, or name it with {Parameter('targets')}",
             parameter="targets",
         )
-    if len(table) < _FEWEST:
-        raise InputError(
-            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
-            got=f"{len(table)} in {path.name}",
-            cure="add more, hundreds if you can",
-        )
+    require_enough(table, path, advice="hundreds")

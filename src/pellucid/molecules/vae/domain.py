@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 from pellucid.domains import (
-    Domain,
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
@@ -19,12 +18,18 @@ from pellucid.domains import (
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
+from pellucid.molecules.base_domain import (
+    BaseMoleculeDomain,
+    MoleculeTraining,
+    SmilesReading,
+    molecules_in,
+    require_enough,
+)
 from pellucid.options import Options, option
-from pellucid.summaries import HELD_OUT, Measure, RunSummary
+from pellucid.summaries import HELD_OUT, Measure
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
-    from pellucid.molecules.explanation import MoleculeExplanation
     from pellucid.molecules.table import Molecules
     from pellucid.molecules.vae.model import JunctionTreeVAE
     from pellucid.splitting import Parts
@@ -33,8 +38,6 @@ if TYPE_CHECKING:
 # A network that learns from a few thousand molecules on a laptop; the paper's is larger.
 _SMALL = {"width": 64, "latent": 8, "epochs": 20, "batch_size": 32}
 _SUITS = "what suits a few thousand molecules"
-# The fewest molecules of which each part of a split gets at least one.
-_FEWEST = 10
 # The most molecules that are measured, and the most that are explained to find the extremes.
 _MEASURED, _EXPLAINED = 1000, 40
 # The share of the training molecules that is held out for early stopping.
@@ -57,21 +60,15 @@ MEASURES = (
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AutoencoderReading(Options):
+class AutoencoderReading(SmilesReading):
     """How SMILES are read."""
-
-    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
-    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AutoencoderSettings(TrainingOptions):
+class AutoencoderSettings(MoleculeTraining):
     """What the training of an autoencoder can be set to; see `pellucid.molecules.vae.JunctionTreeVAE`."""
 
-    split: Literal["random", "scaffold"] = option(
-        "random", "How the test molecules are chosen; scaffold keeps ring systems together."
-    )
     analogs: Literal["yes", "no"] = option("yes", "Fill neighborhoods with analogs.")
     latent: int | None = option(
         None,
@@ -79,17 +76,10 @@ class AutoencoderSettings(TrainingOptions):
         default_text=_SUITS,
         minimum=1,
     )
-    depth: int | None = option(None, "Rounds of message passing.", default_text=_SUITS, minimum=1)
-    patience: int | None = option(
-        None,
-        "Stop early after this many epochs without a better validation loss.",
-        default_text="all epochs",
-        minimum=1,
-    )
 
 
 @final
-class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
+class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
     """Points of a latent space for molecules, explained by small trees of substructures."""
 
     name: ClassVar[str] = "autoencoder"
@@ -97,11 +87,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         "Learn a latent space of molecules, and explain where each of them lies by a small tree of substructures."
     )
     source: ClassVar[str] = "A table with a column of SMILES, a file of SMILES, or a corpus of junction trees."
-    item: ClassVar[str] = "molecule"
-    samples: ClassVar[str] = "molecules"
-    points: ClassVar[str] = "molecules"
     file: ClassVar[str] = "junction_tree_vae"
-    example: ClassVar[str] = '"SMILES"'
     unexplained: ClassVar[str] = "the trees explain nothing at molecules they were not fitted to"
 
     Reading: ClassVar[type[Options]] = AutoencoderReading
@@ -116,20 +102,14 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         molecules = read_molecules(path, smiles=reading.smiles, names=reading.names)
         if model is not None:
             return select_encodable(molecules, model.vocabulary_)
-        if len(molecules) < _FEWEST:
-            raise InputError(
-                f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
-                got=f"{len(molecules)} in {path.name} that have a junction tree",
-                cure="add more, thousands if you can",
-            )
+        require_enough(molecules, path, which=" that have a junction tree", advice="thousands")
         return molecules
 
-    def describe(self, source: Source[Molecules]) -> list[str]:
-        """A line on what was read."""
+    def summary(self, data: Molecules) -> str:
+        """The number of molecules, and what was done to the table."""
         from pellucid.molecules.vae.files import summary_of
 
-        text = summary_of(source.data)
-        return [f"{source.path.name}: {text}" if source.path else text]
+        return summary_of(data)
 
     def plan(
         self, source: Source[Molecules], settings: AutoencoderSettings, *, weight: float | None = None
@@ -279,9 +259,7 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         warn: MessageCallback,
     ) -> ExplanationSet:
         """The tree of a molecule, or of each molecule of a table that the encoder can read."""
-        from pellucid.molecules.domain import MoleculeReading, molecules_in
-
-        labels = molecules_in(what, MoleculeReading(smiles=reading.smiles, names=reading.names), warn)
+        labels = molecules_in(what, reading, warn)
         explanations: dict[str, Explanation] = {}
         errors: dict[str, InputError] = {}
         for smiles, label in labels.items():
@@ -292,21 +270,6 @@ class AutoencoderDomain(Domain["Molecules", "JunctionTreeVAE"]):
         if not explanations and errors:
             raise next(iter(errors.values()))
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
-
-    # -- pages -------------------------------------------------------------------------------------------------
-
-    def write_report(self, summary: RunSummary, path: Path) -> None:
-        """A gallery of molecules below the numbers."""
-        from pellucid.molecules import report
-
-        report.write(summary, path)
-
-    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
-        """A gallery."""
-        from pellucid.molecules import report
-
-        report.write_explanations(cast("Mapping[str, MoleculeExplanation]", explanations), path, title=title)
-        return 0
 
 
 def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:

@@ -1,0 +1,112 @@
+"""What the domains of molecules share: how SMILES are read and split, and pages with a gallery of molecules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast, final
+
+from pellucid.domains import Domain, MessageCallback, RunModel, Source, TrainingOptions
+from pellucid.errors import InputError
+from pellucid.options import Options, option
+
+if TYPE_CHECKING:
+    from pellucid.explanations import Explanation
+    from pellucid.molecules.explanation import MoleculeExplanation
+    from pellucid.molecules.table import Molecules
+    from pellucid.summaries import RunSummary
+
+ModelT = TypeVar("ModelT", bound=RunModel)
+
+_TABLES = (".csv", ".tsv", ".txt", ".smi")
+# The fewest molecules of which each part of a split gets at least one.
+_FEWEST = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmilesReading(Options):
+    """Which columns of a table hold molecules."""
+
+    smiles: str | None = option(None, "The column of SMILES.", default_text="found by its name", saved=False)
+    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoleculeTraining(TrainingOptions):
+    """What every training on molecules can be set to."""
+
+    split: Literal["random", "scaffold"] = option(
+        "random", "How the test molecules are chosen; scaffold keeps ring systems together."
+    )
+    depth: int | None = option(None, "Rounds of message passing.", default_text="what suits the data", minimum=1)
+    patience: int | None = option(
+        None,
+        "Stop early after this many epochs without a better validation loss.",
+        default_text="all epochs",
+        minimum=1,
+    )
+
+
+class BaseMoleculeDomain(Domain["Molecules", ModelT], ABC):
+    """A kind of model that learns from a table of molecules."""
+
+    item: ClassVar[str] = "molecule"
+    samples: ClassVar[str] = "molecules"
+    points: ClassVar[str] = "molecules"
+    example: ClassVar[str] = '"SMILES"'
+
+    @abstractmethod
+    def summary(self, data: Molecules) -> str:
+        """What was read, in a few words."""
+
+    @final
+    def describe(self, source: Source[Molecules]) -> list[str]:
+        """A line on what was read."""
+        text = self.summary(source.data)
+        return [f"{source.path.name}: {text}" if source.path else text]
+
+    @final
+    def write_report(self, summary: RunSummary, path: Path) -> None:
+        """A gallery of molecules below the numbers."""
+        from pellucid.molecules import report
+
+        report.write(summary, path)
+
+    @final
+    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
+        """A gallery."""
+        from pellucid.molecules import report
+
+        report.write_explanations(cast("Mapping[str, MoleculeExplanation]", explanations), path, title=title)
+        return 0
+
+
+def require_enough(molecules: Molecules, path: Path, *, which: str = "", advice: str) -> None:
+    """Refuse a table with too few molecules for a run; `which` says of which kind they must be."""
+    if len(molecules) < _FEWEST:
+        raise InputError(
+            f"At least {_FEWEST} molecules are needed, to learn from, to validate on and to test on",
+            got=f"{len(molecules)} in {path.name}{which}",
+            cure=f"add more, {advice} if you can",
+        )
+
+
+def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> dict[str, str]:
+    """The different molecules of a table, or of a single SMILES, and the label of each."""
+    from pellucid.molecules import files
+
+    path = Path(what)
+    if not path.is_file():
+        if path.suffix.lower() in _TABLES or path.is_dir():
+            raise InputError(
+                "A molecule or a file must be named",
+                got=f"{what}, which {'is a folder' if path.is_dir() else 'does not exist'}",
+                cure="correct the path",
+            )
+        return {what: ""}
+    table = files.read(path, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
+    for row in table.rejected:
+        warn(f"row {row.row} is rejected: {row.reason}.")
+    return dict(zip(table.smiles, table.labels(), strict=True))
