@@ -29,6 +29,20 @@ def test_a_saved_property_model_predicts_and_explains_as_before():
     assert explanation.witnessed == pytest.approx([ANSWERS["tree"]], abs=1e-5)
 
 
+def test_a_saved_property_model_keeps_its_trees_and_one_bound_for_all_sizes(tmp_path):
+    model = registry.load(SAVED / "molecules-run")
+    assert (model.shrinkage, model.min_leaf) == (0.0, 1)
+    assert (model.fitted_.held_out, model.fitted_.intervals) == ((), None)
+    assert model.calibration_.edges == ()
+    explanation = model.explain(ANSWERS["smiles"][0])
+    assert explanation.calibrated == len(model.calibration_)
+    assert "of what the network does in the neighborhood" in str(explanation)
+    model.save(tmp_path / "again")
+    again = registry.load(tmp_path / "again")
+    assert again.settings() == model.settings()
+    assert str(again.explain(ANSWERS["smiles"][0])) == str(explanation)
+
+
 def test_a_saved_forecaster_forecasts_and_explains_as_before():
     model = registry.load(SAVED / "series-run", "game")
     context = np.loadtxt(SAVED / "recordings" / "a.csv", delimiter=",", skiprows=1)[:20]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar, final
 
 Edge = TypeVar("Edge", int, float)
 
@@ -13,7 +14,9 @@ SIZE_EDGES = (10, 20, 50, 100, 200)
 FEWEST_IN_BIN = 30
 
 
-class SizeBin(NamedTuple):
+@final
+@dataclass(frozen=True)
+class SizeBin:
     """The held-out neighborhoods that a bound was learned from."""
 
     count: int

@@ -82,6 +82,8 @@ def test_what_predict_writes_is_understood(tmp_path):
         "activity": np.arange(20) ** 0.5,
         "predicted: activity": np.arange(20) ** 0.4,
         "tree: activity": np.arange(20) ** 0.3,
+        "90 % interval from: activity": np.arange(20) ** 0.5,
+        "similarity to it": np.sin(np.arange(20)),
         "bound 90 %: activity": np.arange(20) ** 0.2,
         "members": [3, 4] * 10,
     }
@@ -93,7 +95,8 @@ def test_what_predict_writes_is_understood(tmp_path):
     assert given.smiles is not None
     assert len(given.features) == 2048
     reasons = dict(given.ignored)
-    assert reasons["tree: activity"] == reasons["members"] == "comes with the predictions"
+    for name in ("tree: activity", "members", "90 % interval from: activity", "similarity to it"):
+        assert reasons[name] == "comes with the predictions"
     assert reasons["activity"].startswith("looks like measured values")
 
 

@@ -99,7 +99,7 @@ def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
     unknown = run("predict", place / "run", tmp_path / "new.smi", "--trust", "--level", 0.999)
     assert "There are no bounds" in unknown.stderr
     assert "ask for less confidence" in unknown.stderr
-    assert "add it" in run("predict", place / "run", tmp_path / "new.smi", "--level", 0.8, code=1).stderr
+    assert "add one" in run("predict", place / "run", tmp_path / "new.smi", "--level", 0.8, code=1).stderr
 
 
 def test_explanations_of_a_table_keep_names(place, tmp_path):

@@ -36,6 +36,30 @@ def test_predictions_stand_beside_the_rows(place, tmp_path):
     assert float(written[0]["predicted: activity"]) == pytest.approx(deep, rel=1e-5)
 
 
+def test_how_sure_predictions_are_stands_beside_them(place, tmp_path):
+    smiles = blockers().smiles[1]
+    (tmp_path / "new.csv").write_text(f"smiles\n{smiles}\nCCO\n")
+    result = run("predict", place / "run", tmp_path / "new.csv", "--certainty", "--level", 0.8)
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert list(rows[0]) == [
+        "smiles", "predicted: activity", "80 % interval from: activity", "80 % interval to: activity",
+        "nearest training molecule", "similarity to it", "measured of it: activity",
+    ]  # fmt: skip
+    model = PropertyModel.load(place / "run" / "game")
+    for row, text in zip(rows, (smiles, "CCO"), strict=True):
+        ends = [float(row[f"80 % interval {end}: activity"]) for end in ("from", "to")]
+        assert ends == pytest.approx(model.predict_interval(text, level=0.8)[0, 0], rel=1e-5)
+        (nearest,) = model.nearest(text)
+        assert row["nearest training molecule"] == nearest.smiles
+        assert float(row["similarity to it"]) == pytest.approx(nearest.similarity, rel=1e-5)
+        assert float(row["measured of it: activity"]) == pytest.approx(nearest.measured[0], rel=1e-5)
+    assert float(rows[0]["similarity to it"]) > float(rows[1]["similarity to it"])
+    # With 99.9 % confidence nothing is known: 20 validation molecules are too few.
+    unknown = run("predict", place / "run", tmp_path / "new.csv", "--certainty", "--level", 0.999)
+    assert "There are no prediction intervals in 2 rows: too few molecules" in unknown.stderr
+    assert [row["99.9 % interval to: activity"] for row in csv.DictReader(unknown.stdout.splitlines())] == ["", ""]
+
+
 def test_forecasts_follow_every_recording(place):
     rows = list(csv.DictReader(run("predict", place / "series", place / "recordings").stdout.splitlines()))
     assert len(rows) == 2 * 10 * 2

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -139,6 +140,42 @@ def test_predictions_are_in_the_units_of_the_data_and_survive_saving(model, tmp_
     (tmp_path / "model" / "property_model.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match='`task` of PropertyModel must be "classification" or "regression"'):
         PropertyModel.load(tmp_path / "model")
+
+
+def test_trees_are_shrunken_and_no_leaf_is_small(model):
+    assert (model.shrinkage, model.min_leaf) == (10.0, 3)
+    explanations = [model.explain(text) for text in SERIES.smiles[:20]]
+    split = [e.witness.nodes for e in explanations if (e.witness.nodes["feature"] >= 0).any()]
+    assert split
+    assert all(nodes["size"][nodes["feature"] < 0].min() >= 3 for nodes in split)
+    plain = replace(model, shrinkage=0.0, min_leaf=1).with_fitted(model.fitted_)
+    leaves = [n["size"][n["feature"] < 0] for n in (plain.explain(text).witness.nodes for text in SERIES.smiles[:20])]
+    assert min(sizes.min() for sizes in leaves) < 3
+    # The witnesses of the game are those of explanations.
+    family = model.new_game(5).family
+    assert (family.min_leaf, family.shrinkage) == (3, 10.0)
+    assert family == model.family()
+
+
+def test_an_explanation_by_a_tree_states_what_holds_at_members_left_out(model):
+    neighborhoods = model.neighborhoods(SERIES.smiles[:30])
+    witnesses = model.witnesses(neighborhoods)
+    i = int(neighborhoods.hoods.sizes.argmax())
+    part = slice(*neighborhoods.hoods.offsets[i : i + 2].tolist())
+    members = neighborhoods.hoods.members[part]
+    values = witnesses.held_out_values()[part].double().numpy()
+    f = witnesses.f[members].double().numpy()
+    explanation = model.explain(SERIES.smiles[i])
+    scale = model.task_.scale
+    np.testing.assert_allclose(explanation.held_out_deviation, np.abs(f - values).mean(0) * scale, rtol=1e-4)
+    others = np.array([np.delete(f, j, axis=0).mean(0) for j in range(len(f))])
+    expected = 1 - np.square(f - values).sum(0) / np.square(f - others).sum(0)
+    np.testing.assert_allclose(explanation.held_out_explained, expected, rtol=1e-3, atol=1e-4)
+    text = str(explanation)
+    assert f"and explains activity {100 * expected[0]:.0f} % of what the network does" in text
+    assert "on average where it was fitted" in text
+    told = [row["tree, held out: activity"] for row in explanation.table()]
+    np.testing.assert_allclose(told, model.task_.natural(values)[:, 0], rtol=1e-5)
 
 
 def test_a_molecule_may_be_written_in_any_way(model):

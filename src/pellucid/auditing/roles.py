@@ -22,6 +22,8 @@ _AFFIX = re.compile(r"^(pred(s|icted|ictions?)?|y_?hat)[_:.]+|[_:.]+(pred(s|icte
 _NUMBERING = "numbers the rows"
 # Columns that a message lists.
 _LISTED = 5
+# Columns that `pellucid predict` writes beside its predictions, and that name no target.
+_COMPANIONS = ("members", "note", "problem", "nearest training molecule", "similarity to it")
 
 
 def find_predictions(table: Table, source: str) -> list[str]:
@@ -78,7 +80,7 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     """Why a column is no feature, unless a user names it."""
     # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
     targets = {output.partition(": ")[2] for output in outputs} - {""}
-    if targets and (name.partition(": ")[2] in targets or name in ("members", "note", "problem")):
+    if targets and (name.partition(": ")[2] in targets or name in _COMPANIONS):
         return "comes with the predictions"
     cells, written = table.column(name), _written(table, name)
     texts = texts_of(cells, table.comma)

@@ -92,7 +92,7 @@ def prediction_table(
 
 def _certainty_names(model: PropertyModel, level: float) -> list[str]:
     """The names of the columns on how sure predictions are."""
-    kinds = [f"prediction interval {percent(level)} {end}" for end in ("from", "to")]
+    kinds = [f"{percent(level)} interval {end}" for end in ("from", "to")]
     if model.task == "classification":
         kinds = ["calibrated probability"]
     near = ["nearest training molecule", "similarity to it"]
