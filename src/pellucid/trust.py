@@ -88,12 +88,12 @@ class Calibration:
     def _binned(self, sizes: np.ndarray, deviations: np.ndarray) -> Calibration:
         """The same with bins by these sizes (n, R), where there are neighborhoods enough for two or more."""
         counting = ~np.isnan(self.scores).any(2)
-        bins = np.searchsorted(SIZE_EDGES, sizes, "right")
+        bins = np.digitize(sizes, SIZE_EDGES)
         counts = [int((counting & (bins == b)).any(1).sum()) for b in range(len(SIZE_EDGES) + 1)]
         edges = join_bins(counts, SIZE_EDGES, FEWEST_IN_BIN)
         if not edges:
             return self
-        bins = np.searchsorted(edges, sizes, "right")
+        bins = np.digitize(sizes, edges)
         usual = [_percentiles(deviations[counting & (bins == b)]) for b in range(len(edges) + 1)]
         return replace(self, sizes=sizes, edges=edges, usual_in_bins=np.stack(usual))
 
@@ -102,7 +102,7 @@ class Calibration:
         """A calibration for each bin."""
         if self.sizes is None or self.usual_in_bins is None:
             return []
-        bins = np.searchsorted(self.edges, self.sizes, "right")
+        bins = np.digitize(self.sizes, self.edges)
         result = []
         for b, usual in enumerate(self.usual_in_bins):
             scores = np.where((bins == b)[..., None], self.scores, np.nan)

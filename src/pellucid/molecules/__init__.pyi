@@ -1,4 +1,6 @@
 from .analogs import RGroups as RGroups
+from .certainty import Certainty as Certainty
+from .certainty import NearestMolecule as NearestMolecule
 from .contribution_explanation import ContributionExplanation as ContributionExplanation
 from .contribution_explanation import Term as Term
 from .exchanges import Exchange as Exchange

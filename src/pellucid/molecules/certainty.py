@@ -7,7 +7,7 @@ number; see `pellucid.trust`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -129,8 +129,8 @@ def nearest_training(
 
 def learn_certainty(
     fitted: FittedProperties, data: Molecules, predictions: np.ndarray, morgan: Morgan
-) -> dict[str, PredictionIntervals | ProbabilityCalibration]:
-    """Intervals or probabilities, under the name of their field, learned from molecules that the fit did not see.
+) -> FittedProperties:
+    """The record of a fit, with intervals or probabilities learned from molecules that the fit did not see.
 
     Parameters
     ----------
@@ -144,10 +144,11 @@ def learn_certainty(
         The fingerprints that similarity is computed from.
     """
     if fitted.task.kind == "classification":
-        return {"probabilities": ProbabilityCalibration.of(data.y, predictions)}
+        return replace(fitted, probabilities=ProbabilityCalibration.of(data.y, predictions))
     # Their similarity is that to molecules which the fit has seen, as it will be for the molecules of tomorrow.
     nearest = nearest_training(fitted, data.smiles, morgan, but=data.smiles)
-    return {"intervals": PredictionIntervals.of(data.y, predictions, similarities(nearest), SIMILARITIES)}
+    intervals = PredictionIntervals.of(data.y, predictions, similarities(nearest), SIMILARITIES)
+    return replace(fitted, intervals=intervals)
 
 
 def similarities(nearest: Sequence[NearestMolecule]) -> np.ndarray:

@@ -82,5 +82,11 @@ class FittedProperties(Fitted):
         plain_trees = {"shrinkage": 0.0, "min_leaf": 1}
         analogs = content["settings"]["similar"]["analogs"]
         settings = {"explain_with_analogs": analogs, **plain_trees, **content["settings"]}
-        absent = {"calibration": None, "witness": "tree", "intervals": None, "probabilities": None, "held_out": []}
+        absent: dict[str, Any] = {
+            "calibration": None,
+            "witness": "tree",
+            "intervals": None,
+            "probabilities": None,
+            "held_out": [],
+        }
         return {"y": blank, **absent, **content, "settings": settings}

@@ -378,7 +378,7 @@ class PropertyModel(PropertySettings):
         )
         if not isinstance(data, Molecules) or data.targets != self.targets_:
             return record  # without measured values there is nothing new to know of the predictions
-        return replace(record, **learn_certainty(self.fitted_, data, self.predict(data), self.morgan))
+        return learn_certainty(record, data, self.predict(data), self.morgan)
 
     def held_out(self, smiles: Iterable[str] | Molecules, *, seed: int = 0, progress: bool = False) -> HeldOut:
         """Witnesses at a member of each neighborhood that they were not fitted to; of many molecules, a thousand."""
