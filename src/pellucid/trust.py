@@ -89,7 +89,7 @@ class Calibration:
         """The same with bins by these sizes (n, R), where there are neighborhoods enough for two or more."""
         counting = ~np.isnan(self.scores).any(2)
         bins = np.digitize(sizes, SIZE_EDGES)
-        counts = [int((counting & (bins == b)).any(1).sum()) for b in range(len(SIZE_EDGES) + 1)]
+        counts = [int(np.any(counting & (bins == b), axis=1).sum()) for b in range(len(SIZE_EDGES) + 1)]
         edges = join_bins(counts, SIZE_EDGES, FEWEST_IN_BIN)
         if not edges:
             return self
@@ -108,7 +108,7 @@ class Calibration:
             scores = np.where((bins == b)[..., None], self.scores, np.nan)
             counting = ~np.isnan(scores).any(2)
             result.append(
-                Calibration(scores=scores[counting.any(1)], floor=self.floor, extent=self.extent, usual=usual)
+                Calibration(scores=scores[np.any(counting, axis=1)], floor=self.floor, extent=self.extent, usual=usual)
             )
         return result
 
