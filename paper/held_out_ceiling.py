@@ -59,7 +59,8 @@ def forest(bits: np.ndarray, f: np.ndarray, fit: np.ndarray, ask: np.ndarray) ->
     from sklearn.ensemble import RandomForestRegressor
 
     varied = bits[:, bits.std(0) > 0]
-    return RandomForestRegressor(100, max_features=0.3, random_state=0).fit(varied[fit], f[fit]).predict(varied[ask])
+    trees = RandomForestRegressor(100, max_features=0.3, random_state=0).fit(varied[fit], f[fit])
+    return np.asarray(trees.predict(varied[ask]))
 
 
 LEARNERS: dict[str, Callable[..., np.ndarray]] = {

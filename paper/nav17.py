@@ -1,31 +1,33 @@
 """Sodium-channel blockers: a network with and without the game, on the series that comes with RDKit.
 
 `python -m paper.nav17` trains `pellucid demo`'s models for several seeds and weights, with a report each in
-`paper/nav17/`, and writes the table in `paper/README.md`. `python -m paper.nav17 --figure out/demo` draws the trees of
-one molecule side by side, from the models of a demo.
+`paper/nav17/`, and writes the table in `paper/README.md`. `python -m paper.nav17 --figure out/demo` draws how both
+networks of a demo see one molecule, side by side.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import PAPER_TREES, ROOT, SIZES, Cell, load_config, read_reports, run_cells, save_figure, write_section
+from paper.runs import ROOT, SIZES, Cell, load_config, read_reports, run_cells, save_figure, write_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pellucid.molecules import Molecules, PropertyModel, TreeExplanation
+    from pellucid.molecules import MoleculeExplanation, Molecules, PropertyModel
 
 REPORTS = ROOT / "paper" / "nav17"
 README = ROOT / "paper" / "README.md"
 FIGURE = ROOT / "out" / "nav17"
-# A tree on fewer members has little to say.
+# A law of fewer members has little to say.
 MEMBERS = 15
+DPI = 150
 
 
 def split(config: dict[str, Any], seed: int, series: Molecules | None = None) -> tuple[Molecules, Molecules, Molecules]:
@@ -40,19 +42,18 @@ def split(config: dict[str, Any], seed: int, series: Molecules | None = None) ->
 
 
 def untrained(config: dict[str, Any], seed: int, weight: float | None) -> PropertyModel:
-    """DEEP, or GAME with a weight. Neighbors are the other molecules of the series: it is dense enough."""
+    """DEEP, or GAME with a weight. The other molecules of the series play: it is dense enough."""
     from pellucid.molecules import PropertyModel, SimilarityRule
 
-    names = ("criterion", "delta", "refit", "batch_size", "learning_rate", "width", "depth", "epochs")
+    names = ("criterion", "delta", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "witness",
+             "held_out_game", "ridge")  # fmt: skip
     return PropertyModel(
         task="regression",
         game=None if weight is None else "symmetric",
         weight=weight or 0.0,
         play="banked",
         similar=SimilarityRule(analogs=False),
-        explain_with_analogs=False,
         seed=seed,
-        **PAPER_TREES,
         **{name: config[name] for name in names},
     )
 
@@ -61,16 +62,15 @@ def untrained(config: dict[str, Any], seed: int, weight: float | None) -> Proper
 
 
 def figure(run: Path) -> Figure:
-    """The trees of one molecule, by DEEP and by GAME of a run of `pellucid demo`: the most active one that the run
-    shows with a neighborhood that is large enough.
+    """One molecule as DEEP and as GAME of a run of `pellucid demo` see it: the most active one that the run shows with
+    a neighborhood that is large enough.
     """
     from pellucid import summaries
-    from pellucid.molecules import PropertyModel, TreeExplanation
+    from pellucid.molecules import PropertyModel
 
     large = [e for e in summaries.read(run).explanations if len(e.explanation["members"]) >= MEMBERS]
     smiles = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0).explanation["smiles"]
-    explanations = {name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")}
-    return side_by_side({name: e for name, e in explanations.items() if isinstance(e, TreeExplanation)})
+    return side_by_side({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
 
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
@@ -85,29 +85,33 @@ def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
                    measure_rows(models, measures("RMSE")))  # fmt: skip
 
 
-def side_by_side(explanations: dict[str, TreeExplanation]) -> Figure:
-    """Several trees in one figure, each in the size that it wants."""
+def side_by_side(explanations: Mapping[str, MoleculeExplanation]) -> Figure:
+    """The pictures of several explanations in one figure, each in the size that it wants."""
     from matplotlib.figure import Figure
+    from matplotlib.image import imread
 
-    from pellucid.molecules.drawing import plot_tree
-
-    sizes = [explanation.plot().get_size_inches() for explanation in explanations.values()]
-    widths, height = [float(size[0]) for size in sizes], max(float(size[1]) for size in sizes)
-    figure = Figure(figsize=(sum(widths), height))
-    axes = figure.subplots(1, len(sizes), width_ratios=widths)
-    figure.subplots_adjust(0.01, 0.01, 0.99, 0.99, wspace=0.02)
-    for ax, (name, explanation) in zip(np.atleast_1d(axes), explanations.items(), strict=True):
-        k = 0
-        plot_tree(
-            explanation.witness,
-            explanation.substructures,
-            path=explanation.path,
-            title=f"{name}: {explanation.targets[k]} {explanation.prediction[k]:.2f}, its tree "
-            f"{explanation.witnessed[k]:.2f}, off by {explanation.deviation[k]:.2f} on average",
-            molecule=explanation.smiles,
-            ax=ax,
-        )
+    images = []
+    for name, explanation in explanations.items():
+        stream = io.BytesIO()
+        explanation.plot(title=_title(name, explanation)).savefig(stream, dpi=DPI)
+        stream.seek(0)
+        images.append(imread(stream))
+    height, width = max(len(image) for image in images) / DPI, sum(image.shape[1] for image in images) / DPI
+    figure = Figure(figsize=(width, height))
+    axes = figure.subplots(1, len(images), width_ratios=[image.shape[1] for image in images], squeeze=False)
+    figure.subplots_adjust(0, 0, 1, 1, wspace=0)
+    for ax, image in zip(axes[0], images, strict=True):
+        ax.imshow(image)
+        ax.set_axis_off()
+        ax.set_anchor("N")
     return figure
+
+
+def _title(name: str, explanation: MoleculeExplanation) -> str:
+    return (
+        f"{name}: {explanation.targets[0]} {explanation.prediction[0]:.2f}, its law {explanation.witnessed[0]:.2f}, "
+        f"off by {explanation.deviation[0]:.2f} on average"
+    )
 
 
 # -- how robust it is ----------------------------------------------------------------------------------------------
@@ -128,22 +132,21 @@ def run(cell: Cell) -> dict[str, Any]:
     """Train and measure one cell."""
     import torch
 
-    from pellucid.molecules.measures import scores_of
-    from pellucid.runs import finite_mean
-    from pellucid.summaries import HELD_OUT
+    from pellucid.bounds import LEVEL
+    from pellucid.molecules.domain import MoleculeDomain
+    from pellucid.runs.results import scores
 
     torch.set_num_threads(1)  # cells run side by side
     train, validation, test = split(cell, cell["seed"])
     start = time.monotonic()
     model = untrained(cell, cell["seed"], cell["lambda"]).fit(train, validation=0, progress=False)
+    seconds = time.monotonic() - start
+    model.calibrate(validation)
     return {
-        "training_seconds": round(time.monotonic() - start, 1),
+        "training_seconds": round(seconds, 1),
         "molecules": {"train": len(train), "validation": len(validation), "test": len(test)},
         "validation": model.evaluate(validation).to_dict(),
-        "test": {
-            **scores_of(model.evaluate(test), model, test),
-            HELD_OUT: finite_mean(model.held_out(test, seed=1).explained()),
-        },
+        "test": scores(MoleculeDomain().evaluate(model, test), LEVEL),
     }
 
 
@@ -163,6 +166,7 @@ def table(config: dict[str, Any], reports: dict[str, dict[str, Any]]) -> str:
     measures = {
         "accuracy": "RMSE(f, y)",
         "held_out_variance_explained": "held-out variance explained",
+        "bound": "bound",
         "local_auc": "AUC_B",
         "global_auc": "AUC_D",
         "variation": "TV",

@@ -20,6 +20,8 @@ MODEL_FOLDERS = {"GAME": "game", "DEEP": "deep"}
 """Where the models are in the folder of their run; the first of those that are there is meant unless one is named."""
 HELD_OUT = "held_out_variance_explained"
 """The key of the most important measure: what witnesses explain at points that they were not fitted to."""
+BOUND = "bound"
+"""The key of the median bound between witness and network, a mean over the outputs."""
 
 T = TypeVar("T")
 

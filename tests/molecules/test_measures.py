@@ -26,3 +26,7 @@ def test_errors_of_several_units_are_not_pooled():
     titles = [row.title for row in measures("RMSE", table)]
     assert titles[:3] == ["relative error", "RMSE: a", "RMSE: b"]
     assert "RMSE of the network" not in titles
+    assert "bound between tree and network" not in titles  # nor are bounds
+    leading = [row.key for row in measures("RMSE", table.select([0]), noun="law")]
+    assert "bound" not in leading
+    assert [row.key for row in measures("AUC", noun="law")][:3] == ["accuracy", "held_out_variance_explained", "bound"]

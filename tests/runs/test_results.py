@@ -25,6 +25,8 @@ def test_a_run_tells_the_bounds_that_there_are():
         units=np.array([1.0, 10.0]),
     )
     trust = runs.trust_summary({"GAME": measured}, 0.9)
+    assert runs.scores(measured, 0.9)["bound"] == trust.bound["GAME"][1]  # a mean over the bounds that there are
+    assert runs.scores(replace(measured, calibration=None), 0.9)["bound"] is None
     assert trust.bound["GAME"] == (None, pytest.approx(10 * np.sort(gaps[:, 0, 0])[89], rel=2e-6))
     assert trust.coverage["GAME"] == (None, pytest.approx(90 / 99))
     summary = RunSummary(

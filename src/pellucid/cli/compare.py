@@ -95,11 +95,12 @@ def _warn_unless_same(same: bool | None) -> None:
 def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> ModelSummary:
     """Scores of a model of a run on other data."""
     from pellucid import registry, runs
+    from pellucid.bounds import LEVEL
 
     _, saved_model = registry.find_model(folder, MODEL_FOLDERS[name])
     model = domain.load(saved_model)
     test = domain.read(data, runs.load_reading(domain, folder, values), model)
-    return ModelSummary(scores=runs.scores(domain.evaluate(model, test, progress=has_viewer())))
+    return ModelSummary(scores=runs.scores(domain.evaluate(model, test, progress=has_viewer()), LEVEL))
 
 
 def _bound_rows(records: Mapping[str, RunSummary]) -> list[list[str]]:

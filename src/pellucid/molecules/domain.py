@@ -282,11 +282,11 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
         return Demo(
             title="Sodium-channel blockers (Nav1.7)",
             source=Source(table),
-            settings=MoleculeSettings(task="regression", analogs="no", **small),  # type: ignore[arg-type]
+            settings=MoleculeSettings(task="regression", witness="contributions", held_out=True, **small),  # type: ignore[arg-type]
             notes=[f"{table.summary()}; activity is a negative decimal logarithm"],
             choose=_most_active,
             about=f"The most active molecule of the report with {_MEMBERS} members or more around it",
-            picture="tree.svg",
+            picture="molecule.svg",
         )
 
 

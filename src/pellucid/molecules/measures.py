@@ -10,7 +10,7 @@ from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.scores import PropertyScores
 from pellucid.molecules.table import Molecules
 from pellucid.runs import finite_mean
-from pellucid.summaries import HELD_OUT, Measure
+from pellucid.summaries import BOUND, HELD_OUT, Measure
 
 # The most targets whose accuracy is a measure of its own.
 _MAX_TARGETS = 20
@@ -50,10 +50,18 @@ def measures(name: str, test: Molecules | None = None, *, noun: str = "tree") ->
     if name == "RMSE":
         about = "RMSE divided by that of always predicting the mean, which is 1"
         rows.append(Measure(key="relative_error", title="relative error", better="lower", about=about))
+    witness_rows: list[Measure] = []
     if name == "AUC" or not targets:  # errors in different units have no mean
         about = f"each {noun} at its own molecule: {against}"
         rows.append(Measure(key="accuracy", title=f"{name} of the network", better=better, about=against))
-        rows.append(Measure(key="witness_accuracy", title=f"{name} of its {noun}s", better=better, about=about))
+        about_bound = (
+            f"how far the {noun} is from the network at a further molecule, at most, with the confidence of the run; "
+            "median over the test molecules"
+        )
+        witness_rows = [
+            Measure(key=BOUND, title=f"bound between {noun} and network", better="lower", about=about_bound),
+            Measure(key="witness_accuracy", title=f"{name} of its {noun}s", better=better, about=about),
+        ]
     for k, target in enumerate(targets):
         measured = np.array([]) if test is None else test.y[:, k][~np.isnan(test.y[:, k])]
         about = f"{len(measured)} measured" + (f", {int(measured.sum())} of them positive" if name == "AUC" else "")
@@ -64,6 +72,7 @@ def measures(name: str, test: Molecules | None = None, *, noun: str = "tree") ->
         *rows,
         Measure(key=HELD_OUT, title="held-out variance explained", better="higher",
                 about=f"{account}, at a member that the {noun} was not fitted to: 0 is no better than a constant"),
+        *witness_rows,
         Measure(key="explained", title="variance explained where fitted", better="higher",
                 about=f"{account}, at the members that they were fitted to: high for noise, too"),
         Measure(key="deviation", title="deviation", better="lower",

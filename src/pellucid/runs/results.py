@@ -8,25 +8,37 @@ from typing import Any
 import numpy as np
 
 from pellucid.domains import Domain, Evaluation, ExplainedPoint
-from pellucid.summaries import HELD_OUT, Example, TrustSummary
+from pellucid.summaries import BOUND, HELD_OUT, Example, TrustSummary
 from pellucid.trust import median_bounds
 
 
-def scores(evaluation: Evaluation) -> dict[str, Any]:
-    """The scores of a model, with the held-out variance explained: that of the domain where it has one."""
-    return {HELD_OUT: finite_mean(evaluation.held_out.explained()), **evaluation.scores}
+def scores(evaluation: Evaluation, level: float) -> dict[str, Any]:
+    """The scores of a model, with the held-out variance explained, that of the domain where it has one, and the bound.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The model on the test data.
+    level : float
+        The confidence of the bound.
+    """
+    bounds = _median_bounds(evaluation, level)
+    return {
+        HELD_OUT: finite_mean(evaluation.held_out.explained()),
+        BOUND: None if bounds is None else finite_mean(bounds),
+        **evaluation.scores,
+    }
 
 
 def trust_summary(evaluations: Mapping[str, Evaluation], level: float) -> TrustSummary:
     """Coverage on test neighborhoods and median bounds of each model, in the units of the data."""
     bound, coverage, calibrated = {}, {}, []
     for name, evaluation in evaluations.items():
-        calibration, held_out = evaluation.calibration, evaluation.held_out
-        if calibration is not None:
-            bounds = calibration.bound(held_out.deviations, level, held_out.sizes) * evaluation.units
-            bound[name] = finite_or_none(median_bounds(bounds[held_out.telling]))
-            coverage[name] = finite_or_none(calibration.coverage(held_out, level))
-            calibrated.append(len(calibration))
+        bounds = _median_bounds(evaluation, level)
+        if evaluation.calibration is not None and bounds is not None:
+            bound[name] = finite_or_none(bounds)
+            coverage[name] = finite_or_none(evaluation.calibration.coverage(evaluation.held_out, level))
+            calibrated.append(len(evaluation.calibration))
     return TrustSummary(
         level=level,
         calibrated=min(calibrated, default=0),
@@ -34,6 +46,15 @@ def trust_summary(evaluations: Mapping[str, Evaluation], level: float) -> TrustS
         coverage=coverage,
         bound=bound,
     )
+
+
+def _median_bounds(evaluation: Evaluation, level: float) -> np.ndarray | None:
+    """(K,) the median bound of each output over the test neighborhoods, in the units of the data."""
+    calibration, held_out = evaluation.calibration, evaluation.held_out
+    if calibration is None:
+        return None
+    bounds = calibration.bound(held_out.deviations, level, held_out.sizes) * evaluation.units
+    return median_bounds(bounds[held_out.telling])
 
 
 def report_examples(points: Sequence[ExplainedPoint], domain: Domain[Any, Any]) -> tuple[Example, ...]:

@@ -178,7 +178,7 @@ def _summarize(
     deep = evaluations["DEEP"]
     model_summaries = {
         name: ModelSummary(
-            scores=scores(evaluations[name]),
+            scores=scores(evaluations[name], level),
             weight=entry.weight,
             epochs=len(entry.model.history_),
             seconds=entry.seconds,
