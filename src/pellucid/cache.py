@@ -20,6 +20,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from pellucid.writing import draft_of, flush
+
 Content = TypeVar("Content")
 Arrays: TypeAlias = dict[str, np.ndarray]
 Cache: TypeAlias = Literal["default", "none"] | Path
@@ -97,6 +99,7 @@ def new_file(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="draft-", dir=path.parent, ignore_cleanup_errors=True) as folder:
         draft = Path(folder) / path.name
         yield draft
+        flush(draft)
         draft.replace(path)
 
 
@@ -112,9 +115,12 @@ def new_folder(path: Path, complete: str) -> Iterator[Path]:
         A file of it: if it is there at the end, another process was faster, and its folder stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{path.name}-draft-", dir=path.parent))
+    draft = draft_of(path)
+    draft.mkdir()
     try:
         yield draft
+        for file in draft.iterdir():
+            flush(file)
         try:
             os.replace(draft, path)
         except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from abc import ABC, abstractmethod
@@ -10,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from pellucid.writing import write_rows, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,12 +78,11 @@ class Explanation(ABC):
 
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` as a JSON file."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(self.to_dict(), indent=1) + "\n")
 
     def to_csv(self, path: str | Path) -> None:
         """Write `rows` as a CSV file."""
-        with Path(path).open("w", newline="", encoding="utf-8") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(self.rows())
+        write_rows(path, self.rows())
 
     def __repr__(self) -> str:
         return str(self)

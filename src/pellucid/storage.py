@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar, final
 from torch import Tensor
 
 from pellucid.errors import InputError
+from pellucid.writing import replace_together
 
 T = TypeVar("T")
 FORMAT = 1
@@ -174,23 +175,18 @@ def _forms(record: type[StoredRecord]) -> list[tuple[str, Form[Any]]]:
 
 def save(folder: Path, name: str, saved: Saved) -> None:
     """Write `name`.json and the other files; what stood there before is replaced when all is written."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as as_bytes
 
     from pellucid import __version__
 
     if folder.is_file():
         raise InputError("A model is saved as a folder", got=f"{folder}, which is a file", cure="choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    drafts = {}
-    for group, values in saved.tensors.items():
-        drafts[folder / f"{group}.safetensors"] = draft = folder / f"{group}.draft"
-        save_file({key: value.contiguous() for key, value in values.items()}, draft)
     content = json.dumps({"format": FORMAT, "pellucid": __version__, **saved.content}, indent=1) + "\n"
-    for file, text in {**saved.texts, f"{name}.json": content}.items():
-        drafts[folder / file] = draft = (folder / file).with_suffix(".draft")
-        draft.write_text(text, encoding="utf-8")
-    for path, draft in drafts.items():
-        draft.replace(path)
+    files = {file: text.encode() for file, text in {**saved.texts, f"{name}.json": content}.items()}
+    for group, values in saved.tensors.items():
+        files[f"{group}.safetensors"] = as_bytes({key: value.contiguous() for key, value in values.items()})
+    replace_together({folder / file: raw for file, raw in files.items()}, last=folder / f"{name}.json")
 
 
 def load(folder: Path, name: str, *, tensors: list[str], texts: list[str]) -> Saved:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.writing import write_text
 
 FILE = "summary.json"
 MODEL_FOLDERS = {"GAME": "game", "DEEP": "deep"}
@@ -212,9 +212,7 @@ class RunSummary:
 
 def write(folder: Path, summary: RunSummary) -> None:
     """Write a summary into the folder of its run; a crash leaves no half of it."""
-    draft = folder / f"{FILE}.draft"
-    draft.write_text(json.dumps(summary.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(draft, folder / FILE)
+    write_text(folder / FILE, json.dumps(summary.to_json(), indent=1, allow_nan=False) + "\n")
 
 
 def read(folder: str | Path) -> RunSummary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from pellucid.choosing import Choice
 from pellucid.errors import InputError
 from pellucid.numbers import listed
 from pellucid.witnesses.linear import LinearWitnesses
+from pellucid.writing import write_rows, write_text
 
 if TYPE_CHECKING:
     from pellucid.auditing.tables import TableAudit
@@ -39,10 +39,9 @@ def write(result: TableAudit, path: Path) -> None:
     if suffix == ".html":
         _write_page(result, path)
     elif suffix == ".json":
-        path.write_text(json.dumps(to_dict(result), indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(to_dict(result), indent=1) + "\n")
     elif suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            csv.writer(stream).writerows(rows(result))
+        write_rows(path, rows(result))
     else:
         raise InputError(f"The file of an audit must end in {', '.join(SUFFIXES)}", got=path.name)
 

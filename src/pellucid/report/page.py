@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.errors import InputError
 from pellucid.report import numbers
 from pellucid.report.charts import tone
+from pellucid.writing import write_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,7 +36,7 @@ def write_page(path: str | Path, template: str, **values: Any) -> Path:
         raise InputError("A report must be written to a file", got=f"the folder {str(path)!r}", cure="add a name to it")
     if not path.parent.is_dir():
         raise InputError("The folder of a report must exist", got=f"{str(path.parent)!r}", cure="create it first")
-    path.write_text(render(template, **values), encoding="utf-8")
+    write_text(path, render(template, **values))
     return path
 
 

@@ -14,6 +14,7 @@ from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
 from pellucid.options import Options, options_of, updated
 from pellucid.summaries import RunSummary
+from pellucid.writing import write_text
 
 REPORT, CHECKPOINTS, _READING = "report.html", "checkpoints", "reading.json"
 
@@ -54,7 +55,7 @@ def save_reading(folder: Path, reading: Options) -> None:
     """Record how the files of a run were read."""
     values = asdict(reading)
     content = {option.name: values[option.name] for option in options_of(type(reading)) if option.saved}
-    (folder / _READING).write_text(json.dumps(content) + "\n", encoding="utf-8")
+    write_text(folder / _READING, json.dumps(content) + "\n")
 
 
 def load_reading(domain: Domain[Any, Any], folder: Path, values: Mapping[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from pellucid.series import alarms as _alarms
 from pellucid.series.alarms import Limits
 from pellucid.series.indicators import ALL, INDICATORS
 from pellucid.series.stream import hours_of
+from pellucid.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -183,7 +184,7 @@ class Condition:
 
     def to_json(self, path: str | Path) -> None:
         """Write everything as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), allow_nan=False) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(self.to_dict(), allow_nan=False) + "\n")
 
     def to_csv(self, path: str | Path) -> None:
         """Write a row per recording and channel: every indicator, its distance from healthy, and alarms."""
@@ -200,7 +201,7 @@ class Condition:
                          for marked in (self.beyond[r, :, c] != 0, self.in_alarm[r, :, c])]  # fmt: skip
                 time = [f"{hours[r]:.6g}"] if hours else []
                 writer.writerow([r + 1, name, *time, int(self.healthy[r]), channel, *cells, *marks])
-        Path(path).write_text(stream.getvalue(), encoding="utf-8")
+        write_text(path, stream.getvalue())
 
     def to_html(self, path: str | Path, *, title: str = "Condition") -> None:
         """Write it as one HTML file that needs nothing else: every indicator of every channel over time."""

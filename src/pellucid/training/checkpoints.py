@@ -4,14 +4,14 @@ identity.json   the settings and data of the run, which a resumed one must share
 last.ckpt       what an interrupted run resumes from
 best.ckpt       the best epoch so far, where there are validation data
 result.ckpt     the epoch that was kept, once the run is finished
-history.json    the losses of every epoch; the last file to be written
+history.json    the losses of every epoch; a run is finished once it is there
 """
 
 from __future__ import annotations
 
+import io
 import json
 import math
-import os
 import pickle
 import tempfile
 import time
@@ -22,10 +22,33 @@ from typing import Any, final
 
 import lightning.pytorch as lightning
 import torch
+from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch.callbacks import Callback
 
 from pellucid.errors import InputError, Parameter
+from pellucid.locking import locked
 from pellucid.training.batches import Batches
+from pellucid.training.fits import History
+from pellucid.writing import remove_drafts, write_bytes, write_text
+
+IDENTITY, HISTORY, CHECKPOINTS = "identity.json", "history.json", ("last.ckpt", "best.ckpt", "result.ckpt")
+"""The files of a run."""
+
+
+@final
+class PlainCheckpointIO(CheckpointIO):
+    """Reads and writes checkpoints as files: Lightning's own takes paths such as `~/x` and `a::b` for addresses."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
+        stream = io.BytesIO()
+        torch.save(checkpoint, stream)
+        write_bytes(path, stream.getvalue())
+
+    def load_checkpoint(self, path: str | Path, map_location: Any = None, weights_only: Any = None) -> Any:
+        return load(Path(path))
+
+    def remove_checkpoint(self, path: str | Path) -> None:
+        Path(path).unlink(missing_ok=True)
 
 
 @final
@@ -60,7 +83,7 @@ class CheckpointWriter(Callback):
         self._save(trainer)
 
     def _save(self, trainer: lightning.Trainer) -> None:
-        save(trainer, self.path)
+        trainer.save_checkpoint(self.path)
         self.written = time.monotonic()
 
 
@@ -89,7 +112,7 @@ class BestEpoch(Callback):
         self.waited += 1
         if self.score is None or score < self.score:
             self.score, self.waited = math.inf if math.isnan(score) else score, 0
-            save(trainer, self.path)
+            trainer.save_checkpoint(self.path)
         self.ended = self.waited >= self.patience or not math.isfinite(score)
         trainer.should_stop = trainer.should_stop or self.ended
 
@@ -113,19 +136,12 @@ class BestEpoch(Callback):
             )
 
 
-def save(trainer: lightning.Trainer, path: Path) -> None:
-    """Write a checkpoint, whole or not at all."""
-    draft = path.with_suffix(".draft")
-    trainer.save_checkpoint(draft)
-    os.replace(draft, path)
-
-
 def load(path: Path) -> Any:
     """A checkpoint's content, tensors and plain values only."""
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(
             "A checkpoint must be as it was written",
             got=f"{path}, which is damaged or not a checkpoint ({reason})",
@@ -155,22 +171,48 @@ def opened(folder: Path | None, identity: Mapping[str, Any], *, resume: bool) ->
             parameter="folder",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    _check_identity(folder, identity, resume)
-    yield folder
+    with locked(folder):
+        remove_drafts(folder)
+        _check_identity(folder, identity, resume)
+        yield folder
+
+
+def write_history(folder: Path, history: History) -> None:
+    """Record that a run is finished."""
+    write_text(folder / HISTORY, json.dumps(history) + "\n")
+
+
+def read_history(folder: Path) -> History | None:
+    """The losses of a finished run; None if it is not, or if the file is damaged: it is made again."""
+    path = folder / HISTORY
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    whole = isinstance(content, list) and all(
+        isinstance(epoch, dict) and all(isinstance(value, int | float) for value in epoch.values()) for epoch in content
+    )
+    return content if whole else None
+
+
+def is_learned(folder: Path) -> bool:
+    """Whether there is something to resume from: a run that ended before its first checkpoint left nothing."""
+    return any((folder / name).exists() for name in CHECKPOINTS)
 
 
 def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
     """Refuse to mix two runs in one folder, or to resume with other settings or data."""
-    record = folder / "identity.json"
-    if record.exists() and not resume:
+    record = folder / IDENTITY
+    learned = is_learned(folder)
+    if learned and not resume:
         raise InputError(
             "The folder of a new run must hold no other run",
             got=f"{folder}",
             cure=f"resume that run with {Parameter('resume', True)}, or choose another folder",
             parameter="resume",
         )
-    if record.exists():
-        before, now = json.loads(record.read_text()), json.loads(json.dumps(identity))
+    if learned:
+        before, now = _read_identity(record), json.loads(json.dumps(identity))
         changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         if changed:
             name = changed[0]
@@ -184,4 +226,18 @@ def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> 
                 got=got,
                 cure="restore it, or start anew in another folder",
             )
-    record.write_text(json.dumps(identity, indent=1) + "\n")
+    write_text(record, json.dumps(identity, indent=1) + "\n")
+
+
+def _read_identity(record: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(
+            "The folder of a run must be as it was written",
+            got=f"{record.parent} without {record.name}, or with a damaged one",
+            cure="copy or move all of its files, or start anew in another folder",
+        )
+    return content

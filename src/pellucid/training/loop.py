@@ -5,7 +5,6 @@ Checkpoints are read back as plain tensors and numbers, so nothing loaded from d
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -24,7 +23,7 @@ from tqdm.auto import tqdm
 
 from pellucid.errors import ConvergenceError, InputError, Parameter
 from pellucid.training import checkpoints
-from pellucid.training.checkpoints import BestEpoch, CheckpointWriter
+from pellucid.training.checkpoints import BestEpoch, CheckpointWriter, PlainCheckpointIO
 from pellucid.training.fits import Fit, History, Result
 from pellucid.training.progress import EpochHistory, ProgressBar
 from pellucid.training.settings import TrainingSettings
@@ -65,17 +64,19 @@ def train(
     folder = None if folder is None else Path(folder)
     identity = {**settings.settings(), **fit.identity()}
     with checkpoints.opened(folder, identity, resume=resume) as home, _quiet():
-        result, finished = home / "result.ckpt", home / "history.json"
-        if not (resume and finished.exists()):
+        history = checkpoints.read_history(home) if resume else None
+        if history is None:
             try:
-                _run(fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds)
+                history = _run(fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_interruption_message(folder)) from None
+        kept, result = home / ("last.ckpt" if fit.validation is None else "best.ckpt"), home / "result.ckpt"
+        if kept.exists():  # now, or where a run was killed right after it had written its history
+            os.replace(kept, result)
         state = checkpoints.load(result)["state_dict"]
         fit.network.load_state_dict(
             {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
         )
-        history: History = json.loads(finished.read_text())
     fit.network.cpu().eval()
     return fit.result(history)
 
@@ -89,8 +90,8 @@ def _run(
     resume: bool,
     progress: bool,
     seconds: float,
-) -> None:
-    """Train from the beginning or from the last checkpoint, and leave `result.ckpt` and `history.json`."""
+) -> History:
+    """Train from the beginning or from the last checkpoint, and leave `history.json`."""
     last, best, result = (home / f"{name}.ckpt" for name in ("last", "best", "result"))
     history = EpochHistory()
     callbacks: list[Callback] = [history, CheckpointWriter(last, fit.batches, seconds)]
@@ -103,10 +104,8 @@ def _run(
     if resume and progress and checkpoint is None:
         tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
     _fit(trainer, TrainingModule(fit, settings), fit, checkpoint)
-    kept = best if fit.validation is not None else last
-    if kept.exists():  # unless the run was interrupted right after the next line
-        os.replace(kept, result)
-    (home / "history.json").write_text(json.dumps(history.epochs) + "\n")
+    checkpoints.write_history(home, history.epochs)
+    return history.epochs
 
 
 @final
@@ -167,6 +166,8 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool)
             max_epochs=epochs,
             callbacks=callbacks,
             gradient_clip_val=_MAX_GRADIENT_NORM if clip else None,
+            plugins=[PlainCheckpointIO()],
+            default_root_dir=os.path.abspath(os.sep),  # where Lightning looks for checkpoints of clusters
             logger=False,
             enable_checkpointing=False,  # Lightning would write checkpoints of its own besides
             enable_progress_bar=False,
@@ -184,8 +185,6 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool)
 def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], checkpoint: Path | None) -> None:
     """Fit, and let Ctrl-C be an ordinary KeyboardInterrupt: Lightning would leave the process."""
     handler = signal.getsignal(signal.SIGINT)
-    if checkpoint is not None:
-        checkpoints.load(checkpoint)
     try:
         with torch.random.fork_rng(devices=[]):  # see `CheckpointWriter.on_train_batch_start`
             trainer.fit(module, fit.batches, fit.validation, ckpt_path=checkpoint, weights_only=True)

@@ -13,6 +13,7 @@ import numpy as np
 from pellucid.errors import InputError
 from pellucid.molecules.vae.trees import Template, capacity, template
 from pellucid.numbers import counted
+from pellucid.writing import write_text
 
 
 class Templates(NamedTuple):
@@ -82,7 +83,7 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write `to_text` to a file."""
-        Path(path).write_text(self.to_text(), encoding="utf-8")
+        write_text(path, self.to_text())
 
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
