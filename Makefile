@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo quick test check style docstrings types layers format bench docs site map notebooks wheel clean
 
 demo: .venv/installed
-	$(BIN)/pellucid demo
+	$(BIN)/pellucid demo --force
 
 # Before each commit; fast once mypy, numba and pytest have filled their caches.
 quick: .venv/installed

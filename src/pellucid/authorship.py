@@ -63,10 +63,11 @@ def same_kind(old: Path, new: Path) -> bool:
 
 
 def _beginning(path: Path) -> bytes:
-    if not path.is_file():
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_BEGINNING) if path.is_file() else b""
+    except OSError:
         return b""
-    with path.open("rb") as stream:
-        return stream.read(_BEGINNING)
 
 
 def _json(path: Path) -> Any:

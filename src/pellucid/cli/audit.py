@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.output import say
+from pellucid.cli.outputs import Force, check_outputs, output
 from pellucid.errors import InputError
 from pellucid.options import names_in
 
@@ -106,6 +107,7 @@ def audit(
             "--out", "-o", metavar="FILE", help="Also a report (.html), or every row (.json, .csv); may be repeated."
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Judge any model from its predictions and features alone.
 
@@ -115,6 +117,7 @@ def audit(
     if wrong:
         raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
 
+    check_outputs(out or [], inputs=[table], force=force)
     from pellucid.auditing.reading import read_predictions
     from pellucid.auditing.tables import audit_predictions
     from pellucid.registry import structure_features
@@ -146,7 +149,8 @@ def audit(
             raise typer.BadParameter(str(error)) from error
         raise
     for path in out or []:  # before printing, which stops when the reader of a pipe does
-        result.write(path)
+        with output(path) as draft:
+            result.write(draft)
     say(result.text())
     if out:
         say("\n" + "\n".join(f"written: {path}" for path in out))

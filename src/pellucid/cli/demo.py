@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pellucid.authorship import is_picture
 from pellucid.cli.options import argument, with_options
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
+from pellucid.cli.outputs import quoted, save_figure
 from pellucid.domains import SupportsDemo
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.registry import domains
-
-_MARKER = ".demo"
+from pellucid.writing import replacing
 
 
 def demo_command() -> Callable[..., None]:
@@ -37,11 +38,10 @@ def demo(
         Literal["cpu", "smoke"],
         typer.Option(metavar="cpu|smoke", help="cpu: two minutes or so for each model; smoke: seconds."),
     ] = "cpu",
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo or run in the folder.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train on data that come with Pellucid, with and without the game, explain a prediction, and write the report."""
-    import shutil
-
     name, capable = values["domain"], _capable()
     if name not in capable:
         raise InputError(
@@ -58,14 +58,18 @@ def demo(
     demo = domain.demo(smoke=size == "smoke")
     for sentence in demo.notes:
         say(sentence)
-    if (out / _MARKER).exists():  # left by an earlier demo: not a run of the user's
-        for folder in (runs.CHECKPOINTS, *summaries.MODEL_FOLDERS.values()):
-            shutil.rmtree(out / folder, ignore_errors=True)
-        (out / summaries.FILE).unlink(missing_ok=True)
-    runs.check_folder(out, resume=False)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / _MARKER).touch()
-    summary = runs.train(domain, demo.source, demo.settings, out, title=demo.title, progress=has_viewer(quiet), say=say)
+    runs.check_folder(out, resume=False, force=force)
+    picture = out / demo.picture
+    if picture.exists() and not (force and is_picture(picture)):
+        raise InputError(
+            "The demo replaces nothing that it did not write",
+            got=f"{picture}",
+            cure=f"delete it (rm {quoted(picture)}), or choose another folder with {Parameter('out')}",
+            parameter="out",
+        )
+    summary = runs.train(
+        domain, demo.source, demo.settings, out, title=demo.title, force=force, progress=has_viewer(quiet), say=say
+    )
     say(f"\n{summary_text(summary, domain)}\n")
     say(f"{demo.about}, as GAME sees it:\n")
     model = domain.load(out / summaries.MODEL_FOLDERS["GAME"])
@@ -74,5 +78,6 @@ def demo(
     )
     (explanation,) = explained.explanations.values()
     say(str(explanation))
-    explanation.plot().savefig(out / demo.picture, bbox_inches="tight")
-    say(f"\npicture:  {out / demo.picture}\nreport:   {out / runs.REPORT}  (open it in a browser)")
+    with replacing(picture) as draft:
+        save_figure(explanation.plot(), draft, bbox_inches="tight")
+    say(f"\npicture:  {picture}\nreport:   {out / runs.REPORT}  (open it in a browser)")

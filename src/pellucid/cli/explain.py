@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,12 +11,14 @@ import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
+from pellucid.cli.outputs import Force, check_outputs, output, save_figure
 from pellucid.domains import ExplanationSet
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.numbers import counted, listed
 from pellucid.options import updated
 from pellucid.registry import AnyDomain
+from pellucid.writing import write_rows, write_text
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")
@@ -56,6 +57,7 @@ def explain(
     ] = None,
     level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bound.")] = 0.9,
     which: Which = None,
+    force: Force = False,
 ) -> None:  # fmt: skip
     """Explain a prediction by its witness: what the model follows here, and how far that can be trusted."""
     paths = out or []
@@ -66,6 +68,7 @@ def explain(
     from pellucid.trust import check_level
 
     check_level(level)
+    check_outputs(paths, inputs=[Path(what)], force=force)
     domain, folder = registry.find_model(model, which)
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
@@ -77,10 +80,11 @@ def explain(
     if not paths:
         say(_text(domain, explained, target))
     for path in paths:
-        if many:
-            _write_many(domain, explained, path, title=Path(what).name)
-        else:
-            _write_one(*next(iter(explained.explanations.items())), path, target)
+        with output(path) as draft:
+            if many:
+                _write_many(domain, explained, draft, name=path.name, title=Path(what).name)
+            else:
+                _write_one(*next(iter(explained.explanations.items())), draft, target)
         say(f"written: {path}")
     if explained.rejected:
         count = len(explained.rejected) + len(explained.explanations)
@@ -121,7 +125,7 @@ def _text(domain: AnyDomain, explained: ExplanationSet, target: str | None) -> s
 def _write_one(label: str, explanation: Explanation, path: Path, target: str | None) -> None:
     kind = path.suffix.lower()
     if kind in _PICTURES:
-        explanation.plot(target).savefig(path, bbox_inches="tight", dpi=150)
+        save_figure(explanation.plot(target), path, bbox_inches="tight", dpi=150)
     elif kind == ".json":
         _write_json(_content(label, explanation), path)
     elif kind == ".html":
@@ -130,7 +134,7 @@ def _write_one(label: str, explanation: Explanation, path: Path, target: str | N
         explanation.to_csv(path)
 
 
-def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, title: str) -> None:
+def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, name: str, title: str) -> None:
     kind, explanations = path.suffix.lower(), explained.explanations
     if kind in _PICTURES:
         raise InputError(
@@ -147,7 +151,7 @@ def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, tit
         missing = domain.write_explanations(explanations, path, title=heading)
         if missing:
             warn(
-                f"{path.name} shows the {len(explanations) - missing} that are least close to their witnesses; write "
+                f"{name} shows the {len(explanations) - missing} that are least close to their witnesses; write "
                 f".json or .csv for all {len(explanations)}."
             )
 
@@ -157,14 +161,14 @@ def _content(label: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def _write_json(content: Any, path: Path) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1) + "\n")
 
 
 def _write_csv(explanations: Mapping[str, Explanation], path: Path, item: str) -> None:
     """All explanations as one table, with what was explained in the first column."""
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        for k, (label, explanation) in enumerate(explanations.items()):
-            head, *rows = explanation.rows()
-            writer.writerows([[item, *head]] if k == 0 else [])
-            writer.writerows([label, *row] for row in rows)
+    lines: list[list[Any]] = []
+    for label, explanation in explanations.items():
+        head, *rows = explanation.rows()
+        lines += [] if lines else [[item, *head]]
+        lines += ([label, *row] for row in rows)
+    write_rows(path, lines)

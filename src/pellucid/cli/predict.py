@@ -12,7 +12,9 @@ import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
+from pellucid.cli.outputs import Force, check_outputs, output
 from pellucid.options import updated
+from pellucid.writing import write_rows
 
 
 def predict_command() -> Callable[..., None]:
@@ -31,10 +33,13 @@ def predict(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV file.", show_default="the terminal")
     ] = None,
     which: Which = None,
+    force: Force = False,
 ) -> None:
     """Predict a file or folder as the model was trained on, and write CSV."""
     from pellucid import registry, runs
 
+    if out is not None:
+        check_outputs([out], inputs=[data], force=force)
     domain, folder = registry.find_model(model, which)
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
@@ -44,6 +49,6 @@ def predict(
     if out is None:
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
         return
-    with out.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows(rows)
+    with output(out) as draft:
+        write_rows(draft, rows)
     say(f"written: {out}")

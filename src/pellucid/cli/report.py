@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.output import say
+from pellucid.cli.outputs import Force, check_outputs, output
 
 
 def report(
@@ -15,6 +16,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page.", show_default="RUN/report.html")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write the report of a finished run as one HTML file."""
     if out is not None and out.suffix.lower() != ".html":
@@ -24,5 +26,8 @@ def report(
 
     summary = summaries.read(run)
     path = out or run / runs.REPORT
-    domain_named(summary.kind).write_report(summary, path)
+    if path.resolve() != (run / runs.REPORT).resolve():
+        check_outputs([path], inputs=[], force=force)
+    with output(path) as draft:
+        domain_named(summary.kind).write_report(summary, draft)
     say(f"written: {path}")

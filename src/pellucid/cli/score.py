@@ -10,6 +10,7 @@ import typer
 
 from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Quiet, Which, has_viewer, say, warn
+from pellucid.cli.outputs import Force, check_outputs, output, save_figure
 from pellucid.domains import SupportsMonitoring
 from pellucid.errors import InputError, PellucidError
 from pellucid.options import Options, updated
@@ -43,12 +44,14 @@ def score(
         ),
     ] = None,
     which: Which = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Follow a machine over time: does a fault show, in which channel, since when?"""
     wrong = [path for path in out or [] if path.suffix.lower() not in FORMATS]
     if wrong:
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
+    check_outputs(out or [], inputs=[folder], force=force)
     from pellucid import registry, runs
 
     domain, saved_model = registry.find_model(run, which)
@@ -67,15 +70,16 @@ def score(
         progress=has_viewer(quiet), warn=warn,
     )  # fmt: skip
     for path in out or []:  # before printing, which stops when the reader of a pipe does
-        kind = path.suffix.lower()
-        if kind in (".svg", ".png"):
-            condition.plot().savefig(path, dpi=150)
-        elif kind == ".html":
-            condition.to_html(path, title=folder.name)
-        elif kind == ".json":
-            condition.to_json(path)
-        else:
-            condition.to_csv(path)
+        with output(path) as draft:
+            kind = path.suffix.lower()
+            if kind in (".svg", ".png"):
+                save_figure(condition.plot(), draft, dpi=150)
+            elif kind == ".html":
+                condition.to_html(draft, title=folder.name)
+            elif kind == ".json":
+                condition.to_json(draft)
+            else:
+                condition.to_csv(draft)
     say(str(condition))
     if out:
         say("\n" + "\n".join(f"written: {path}" for path in out))

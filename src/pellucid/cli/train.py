@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,6 +56,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run; the result is the same.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train DEEP and GAME on data of a domain, measure both, and write a report."""
@@ -72,15 +72,15 @@ def train(
     check_level(level)
     if number is not None:
         _checks.at_least(number, 0, "weight", "the game")
-    runs.check_folder(out, resume=resume)
     data = values["data"]
+    runs.check_folder(out, resume=resume, force=force, data=data)
     source = Source(domain.read(data, reading), data, reading)
     for sentence in domain.describe(source):
         say(sentence)
     with _stoppable(out):
         summary = runs.train(
             domain, source, settings, out, title=data.name, weight=number, tune_weight=weight == "auto",
-            tolerance=tolerance, level=level, resume=resume, progress=has_viewer(quiet), say=say,
+            tolerance=tolerance, level=level, resume=resume, force=force, progress=has_viewer(quiet), say=say,
         )  # fmt: skip
     say(f"\n{summary_text(summary, domain)}")
     say(_next_steps(summary, out, domain.example))
@@ -104,35 +104,20 @@ def _parse_weight(typed: str | None, strength: str | None) -> float | None:
 
 @contextmanager
 def _stoppable(out: Path) -> Iterator[None]:
-    """After Ctrl-C tell how to resume, and remove folders that are still empty."""
-    from pellucid.runs import CHECKPOINTS
+    """After Ctrl-C tell how to resume, or to start again."""
+    from pellucid import runs
 
-    existed = out.exists()
     try:
         yield
     except KeyboardInterrupt:
-        words = [word for word in sys.argv[1:] if word != "--resume"]
-        if _has_checkpoint(out):
+        words = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
+        if runs.is_learned(out):
             raise KeyboardInterrupt(
                 f"Stopped; what was learned so far is kept. Resume with: {shlex.join(['pellucid', *words, '--resume'])}"
             ) from None
         raise KeyboardInterrupt(
             f"Stopped before anything was learned; start again with: {shlex.join(['pellucid', *words])}"
         ) from None
-    finally:
-        for folder in [out / CHECKPOINTS] if existed else [out / CHECKPOINTS, out]:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-
-
-def _has_checkpoint(out: Path) -> bool:
-    """Whether there is a checkpoint to resume from; the folder of a model without one is removed."""
-    from pellucid.runs import CHECKPOINTS
-
-    for record in (out / CHECKPOINTS).glob("*/identity.json"):
-        if {file.suffix for file in record.parent.iterdir()} <= {".json", ".draft"}:
-            shutil.rmtree(record.parent)
-    return any((out / CHECKPOINTS).glob("*/*.ckpt"))
 
 
 def _next_steps(summary: RunSummary, out: Path, example: str) -> str:

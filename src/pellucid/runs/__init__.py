@@ -9,7 +9,8 @@
 A run works for every domain; see `pellucid.domains`.
 """
 
-from pellucid.runs.folders import CHECKPOINTS, REPORT, check_folder, digest, load_reading, same_test_data
+from pellucid.runs.folders import check_folder, digest, load_reading, same_test_data
+from pellucid.runs.occupied import CHECKPOINTS, REPORT, is_learned, is_run
 from pellucid.runs.results import finite_mean, finite_or_none, scores, select_examples, trust_summary
 from pellucid.runs.training import train
 
@@ -20,6 +21,8 @@ __all__ = [
     "digest",
     "finite_mean",
     "finite_or_none",
+    "is_learned",
+    "is_run",
     "load_reading",
     "same_test_data",
     "scores",

@@ -4,58 +4,100 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pellucid import summaries
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
+from pellucid.locking import locked
 from pellucid.options import Options, options_of, updated
+from pellucid.runs import occupied
+from pellucid.runs.occupied import CHECKPOINTS, READING
 from pellucid.summaries import RunSummary
-from pellucid.writing import write_text
-
-REPORT, CHECKPOINTS, _READING = "report.html", "checkpoints", "reading.json"
+from pellucid.writing import remove_drafts, write_text
 
 
-def open_folder(folder: Path, *, resume: bool) -> None:
-    """Create the folder of a run, unless `check_folder` refuses it."""
-    check_folder(folder, resume=resume)
-    (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+@contextmanager
+def opened(folder: Path, *, resume: bool, force: bool = False) -> Iterator[None]:
+    """The folder of a run, made if need be, unless `check_folder` refuses it, and used by nobody else meanwhile.
+
+    Where the run ends before its first checkpoint, nothing of it is left.
+    """
+    check_folder(folder, resume=resume, force=force)
+    existed = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder):
+            if not resume:
+                occupied.clear(folder, occupied.require_free(folder, force=force))
+            try:
+                (folder / CHECKPOINTS).mkdir(exist_ok=True)
+                yield
+            finally:
+                remove_drafts(folder)
+                occupied.clear_unlearned(folder)
+    finally:
+        if not existed:
+            with suppress(OSError):  # where there is something in it
+                folder.rmdir()
 
 
-def check_folder(folder: Path, *, resume: bool) -> None:
-    """Refuse a folder that holds another run, or, to resume, one that holds none."""
-    if folder.is_file():
+def check_folder(folder: Path, *, resume: bool, force: bool = False, data: Path | None = None) -> None:
+    """Refuse a folder that holds another run or files of others, or, to resume, one that holds no run.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of a run.
+    resume : bool
+        Whether the run in it is to be resumed.
+    force : bool
+        Whether the run in it is to be replaced.
+    data : Path, optional
+        What is learned from.
+    """
+    if folder.exists() and not folder.is_dir():
         raise InputError(
             "A run is a folder",
             got=f"{folder}, which is a file",
             cure=f"choose another folder with {Parameter('out')}",
             parameter="out",
         )
-    begun = any((folder / CHECKPOINTS).glob("*/identity.json"))
-    if not resume and (begun or (folder / summaries.FILE).exists()):
+    if data is not None and folder.exists() and data.exists() and folder.samefile(data):
         raise InputError(
-            "The folder of a new run must hold no other run",
-            got=f"{folder}",
-            cure=f"resume that run with {Parameter('resume', True)}, or choose another folder with {Parameter('out')}",
-            parameter="resume",
+            "A run has a folder of its own",
+            got=f"{folder}, the folder of the data",
+            cure=f"choose another folder with {Parameter('out')}",
+            parameter="out",
         )
-    if resume and not begun:
+    if not resume:
+        occupied.require_free(folder, force=force)
+    elif force:
+        raise InputError(
+            f"A run is either resumed or replaced: {Parameter('resume', True)} or {Parameter('force', True)}",
+            got="both",
+            cure="leave one out",
+            parameter="force",
+        )
+    elif not occupied.is_begun(folder):
         raise InputError(
             "There must be an interrupted run to resume",
             got=f"none in {folder}",
             cure=f"start it without {Parameter('resume', True)}",
             parameter="resume",
         )
+    else:
+        occupied.require_replaceable_report(folder)
 
 
 def save_reading(folder: Path, reading: Options) -> None:
     """Record how the files of a run were read."""
     values = asdict(reading)
     content = {option.name: values[option.name] for option in options_of(type(reading)) if option.saved}
-    write_text(folder / _READING, json.dumps(content) + "\n")
+    write_text(folder / READING, json.dumps(content) + "\n")
 
 
 def load_reading(domain: Domain[Any, Any], folder: Path, values: Mapping[str, Any]) -> Any:
@@ -70,7 +112,7 @@ def load_reading(domain: Domain[Any, Any], folder: Path, values: Mapping[str, An
     values : mapping of str to object
         Other values of the options; None changes nothing.
     """
-    path = next((p / _READING for p in (folder, folder.resolve().parent) if (p / _READING).is_file()), None)
+    path = next((p / READING for p in (folder, folder.resolve().parent) if (p / READING).is_file()), None)
     reading = domain.Reading()
     if path is not None:
         try:

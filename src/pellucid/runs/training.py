@@ -14,7 +14,8 @@ from typing import Any, Generic, NamedTuple
 from pellucid import summaries
 from pellucid.domains import Data, Domain, MessageCallback, ModelT, Plan, Source
 from pellucid.numbers import counted
-from pellucid.runs.folders import CHECKPOINTS, REPORT, open_folder, save_reading
+from pellucid.runs.folders import check_folder, opened, save_reading
+from pellucid.runs.occupied import CHECKPOINTS, REPORT, is_model_begun
 from pellucid.runs.results import report_examples, scores, trust_summary
 from pellucid.summaries import MODEL_FOLDERS, DataSummary, ModelSummary, RunSummary, TradeOff, Trial
 from pellucid.trust import LEVEL, check_level
@@ -38,6 +39,7 @@ def train(
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
     resume: bool = False,
+    force: bool = False,
     progress: bool = True,
     say: MessageCallback = lambda _: None,
 ) -> RunSummary:
@@ -65,25 +67,28 @@ def train(
         The confidence of the bounds.
     resume : bool
         Resume an interrupted run in the folder; the result is the same as without the interruption.
+    force : bool
+        Replace an earlier run in the folder. Files that no run wrote are never replaced.
     progress : bool
         Show progress bars.
     say : callable
         Takes sentences about what is going on.
     """
     folder, tolerance, level = Path(folder), check_tolerance(tolerance), check_level(level)
+    check_folder(folder, resume=resume, force=force, data=source.path)
     plan = domain.plan(source, settings, weight=weight)
     for sentence in _describe(domain, plan):
         say(sentence)
-    open_folder(folder, resume=resume)
     usual = plan.model.weight
     weights = [round(usual * multiple, 6) for multiple in MULTIPLES] if tune_weight else [usual]
-    models, costs = _train_models(domain, plan, settings, folder, weights, tolerance, progress, say)
-    say(f"measuring on the test {domain.samples}")
-    summary = _summarize(domain, plan, models, costs, title=title, level=level, progress=progress)
-    summaries.write(folder, summary)
-    if source.reading is not None:
-        save_reading(folder, source.reading)
-    domain.write_report(summary, folder / REPORT)
+    with opened(folder, resume=resume, force=force):
+        models, costs = _train_models(domain, plan, settings, folder, weights, tolerance, progress, say)
+        say(f"measuring on the test {domain.samples}")
+        summary = _summarize(domain, plan, models, costs, title=title, level=level, progress=progress)
+        if source.reading is not None:
+            save_reading(folder, source.reading)
+        domain.write_report(summary, folder / REPORT)
+        summaries.write(folder, summary)  # the last: a run with a summary is finished
     return summary
 
 
@@ -127,7 +132,7 @@ def _train_models(
         model = _changed(plan.model, game=None) if weight is None else _changed(plan.model, weight=weight)
         say(f"{number} of {1 + len(games)}: {_model_name(model, domain.strength_parameter(settings))}")
         checkpoints = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
-        begun = (checkpoints / "identity.json").exists()
+        begun = is_model_begun(checkpoints)
         start = time.monotonic()
         model = domain.fit(model, plan, settings, folder=checkpoints, resume=begun, progress=progress)
         trained[weight] = _Trained(model, weight, None if begun else round(time.monotonic() - start, 1))

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from pellucid.errors import ConvergenceError, InputError, Parameter
-from pellucid.training import checkpoints
+from pellucid.training import checkpoints, folders
 from pellucid.training.checkpoints import BestEpoch, CheckpointWriter, PlainCheckpointIO
 from pellucid.training.fits import Fit, History, Result
 from pellucid.training.progress import EpochHistory, ProgressBar
@@ -63,14 +63,16 @@ def train(
     """
     folder = None if folder is None else Path(folder)
     identity = {**settings.settings(), **fit.identity()}
-    with checkpoints.opened(folder, identity, resume=resume) as home, _quiet():
-        history = checkpoints.read_history(home) if resume else None
+    with folders.opened(folder, identity, resume=resume) as home, _quiet():
+        history = folders.read_history(home) if resume else None
         if history is None:
             try:
-                history = _run(fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds)
+                history = _run(
+                    fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds
+                )
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_interruption_message(folder)) from None
-        kept, result = home / ("last.ckpt" if fit.validation is None else "best.ckpt"), home / "result.ckpt"
+        kept, result = home / (folders.LAST if fit.validation is None else folders.BEST), home / folders.RESULT
         if kept.exists():  # now, or where a run was killed right after it had written its history
             os.replace(kept, result)
         state = checkpoints.load(result)["state_dict"]
@@ -92,7 +94,7 @@ def _run(
     seconds: float,
 ) -> History:
     """Train from the beginning or from the last checkpoint, and leave `history.json`."""
-    last, best, result = (home / f"{name}.ckpt" for name in ("last", "best", "result"))
+    last, best, result = (home / name for name in folders.CHECKPOINTS)
     history = EpochHistory()
     callbacks: list[Callback] = [history, CheckpointWriter(last, fit.batches, seconds)]
     if progress:
@@ -104,7 +106,7 @@ def _run(
     if resume and progress and checkpoint is None:
         tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
     _fit(trainer, TrainingModule(fit, settings), fit, checkpoint)
-    checkpoints.write_history(home, history.epochs)
+    folders.write_history(home, history.epochs)
     return history.epochs
 
 
