@@ -24,7 +24,7 @@ def tensor(values: Any, name: str) -> Tensor:
             values = np.array(values.to_numpy())  # a copy: the table may change later
         if isinstance(values, np.ndarray):
             values = _array(values, name, columns)
-        return torch.as_tensor(values)
+        return _plain(torch.as_tensor(values), name)
     except InputError:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
@@ -34,6 +34,22 @@ def tensor(values: Any, name: str) -> Tensor:
             cure="convert it first, e.g. with `torch.tensor(...)`",
             parameter=name,
         ) from error
+
+
+def _plain(values: Tensor, name: str) -> Tensor:
+    """Refuse tensors that hold no numbers, or none to compute with."""
+    kind, cure = "", "convert it with `.float()`"
+    if values.is_nested or values.layout != torch.strided:
+        kind, cure = f"a {'nested' if values.is_nested else 'sparse'} one", "convert it with `.to_dense()`"
+    elif values.is_quantized:
+        kind, cure = f"a quantized one, {values.dtype}", "convert it with `.dequantize()`"
+    elif values.is_meta:
+        kind, cure = "one on the device meta, which holds no numbers", "move the model and the data to a real device"
+    elif values.is_floating_point() and values.dtype.itemsize < 2:
+        kind = f"one of {values.dtype}"
+    if kind:
+        raise InputError(f"{Parameter(name)} must be an ordinary tensor", got=kind, cure=cure, parameter=name)
+    return values
 
 
 def _array(values: np.ndarray, name: str, columns: Sequence[Any]) -> np.ndarray:
@@ -172,6 +188,11 @@ def whole(value: Any, low: int, name: str, high: int | None = None) -> int:
         cure="choose one within these bounds",
         parameter=name,
     )
+
+
+def seed(value: Any) -> int:
+    """A seed of random numbers, such as all generators take."""
+    return whole(value, 0, "seed", 2**31 - 1)
 
 
 def at_least(value: Any, bound: float, name: str, owner: str, *, cure: str = "choose such a number") -> float:

@@ -12,6 +12,8 @@ from pellucid.held_out import FEWEST
 from pellucid.numbers import percent
 
 LEVEL = 0.9
+# Less confidence than this is a slip of the pen.
+_LEAST_LEVEL = 0.001
 
 
 def rank(n: int, level: float) -> int:
@@ -76,6 +78,13 @@ def check_level(level: Any) -> float:
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
         raise InputError(
             f"{Parameter('level')} must be a confidence between 0 and 1",
+            got=f"{level!r}",
+            cure="0.9 is usual",
+            parameter="level",
+        )
+    if level < _LEAST_LEVEL:
+        raise InputError(
+            f"{Parameter('level')} must be a confidence of at least {_LEAST_LEVEL:g}",
             got=f"{level!r}",
             cure="0.9 is usual",
             parameter="level",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -12,6 +13,9 @@ from torch import Tensor
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import Neighborhoods, Windows
+
+# Powers of larger numbers overflow.
+_LARGEST = 1e100
 
 Sampler: TypeAlias = Callable[[Tensor, int, torch.Generator | None], Tensor]
 
@@ -242,6 +246,10 @@ def _ball(features: np.ndarray, radius: float, p: float) -> tuple[np.ndarray, np
     """Pairs (center, member) of all points within the radius of each."""
     from scipy.spatial import KDTree
 
+    largest = np.abs(features).max()
+    if largest > _LARGEST:
+        unit = 2.0 ** math.frexp(largest)[1]  # a power of two, so that nothing is rounded
+        features, radius = features / unit, radius / unit
     tree = KDTree(features)
     lists = tree.query_ball_point(features, radius, p=p, workers=torch.get_num_threads())
     sizes = np.fromiter((len(m) for m in lists), dtype=np.int64, count=len(lists))

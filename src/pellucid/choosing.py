@@ -170,7 +170,7 @@ def choosing_half(neighborhoods: Tensor, *, most: int, seed: int) -> tuple[Tenso
 
     Of fewer than 20 neighborhoods all choose, and there are no others.
     """
-    generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+    generator = torch.Generator().manual_seed(_checks.seed(seed))
     order = neighborhoods[torch.randperm(len(neighborhoods), generator=generator)]
     aside = len(order) >= 2 * _SET_ASIDE
     used = torch.sort(order[: min(most, len(order) // 2 if aside else len(order))]).values

@@ -158,7 +158,7 @@ def compare_families(
         others = _checks.indices(judges, "judges")
         _checks.in_range(others, len(hoods), "`judges`", "neighborhoods")
         rest = large[~torch.isin(large, others.cpu())]
-        generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+        generator = torch.Generator().manual_seed(_checks.seed(seed))
         used = torch.sort(rest[torch.randperm(len(rest), generator=generator)[:_MOST]]).values
         if not len(used):
             raise InputError(

@@ -94,7 +94,7 @@ def held_out(
         raise InputError(
             "`family` must be a witness family, such as LinearFamily()", got=f"{family!r}", parameter="family"
         )
-    generator = torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+    generator = torch.Generator().manual_seed(_checks.seed(seed))
     large = (hoods.sizes >= FEWEST).nonzero().flatten().cpu()
     values = f.double()
     spread, extent = values.std(0, correction=0).cpu().numpy(), (values.amax(0) - values.amin(0)).cpu().numpy()

@@ -175,7 +175,7 @@ class OverlapSampler(Sampler[int]):
 
     def __init__(self, hoods: BaseNeighborhoods, *, seed: int = 0) -> None:
         check_neighborhoods(hoods)
-        self.hoods, self.seed, self.epoch = hoods, _checks.whole(seed, 0, "seed"), 0
+        self.hoods, self.seed, self.epoch = hoods, _checks.seed(seed), 0
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose order comes next."""

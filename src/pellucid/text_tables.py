@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+# Control characters, marks that turn the direction of writing, and halves of characters that no terminal can show.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""The text with control characters written out: what users named cannot move the cursor or change colors.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    keep : str
+        Characters that stay as they are, such as the ends of lines.
+
+    Examples
+    --------
+    >>> print(printable("red\x1b[31m\n"))
+    red\x1b[31m\n
+    """
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _written_out(match[0]), text)
+
+
+def _written_out(character: str) -> str:
+    if "\ud800" <= character <= "\udfff":  # a byte of a name that is no text, as Python reads it
+        return f"\\x{ord(character) & 0xFF:02x}"
+    return character.encode("unicode_escape").decode()
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
@@ -25,6 +53,7 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
     none    1.25
     0.3     12.5
     """
+    head, rows = [printable(cell) for cell in head], [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     lines = [
         "  ".join(

@@ -26,6 +26,8 @@ from pellucid.verdicts import NEAR_ZERO
 from pellucid.witnesses.base import HeldOutWitnesses, Witnesses, WitnessFamily
 from pellucid.witnesses.witness import Witness
 
+# Squares of larger numbers overflow.
+_LARGEST = 1e150
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _CURE = "Take larger neighborhoods, a ridge, fewer features, or another family"
 
@@ -299,6 +301,13 @@ def audit(
     outputs = list(f.columns) if outputs is None and hasattr(f, "columns") else outputs
     x, f = check_points(x, f, hoods)
     f = f.detach()
+    if f.abs().max() > _LARGEST:
+        raise InputError(
+            f"{Parameter('f')} must hold numbers of at most {_LARGEST:g}: squares would overflow",
+            got=f"{float(f.abs().max()):g}",
+            cure="use other units",
+            parameter="f",
+        )
     if judges is not None:
         judges = _checks.indices(judges, "judges")
         _checks.in_range(judges, len(hoods), "`judges`", "neighborhoods")

@@ -15,7 +15,11 @@ from typer.core import TyperGroup
 
 from pellucid.cli import audit, compare, data, demo, explain, predict, report, score, train
 from pellucid.cli.options import Command
+from pellucid.cli.output import KEPT
 from pellucid.errors import PellucidError
+from pellucid.text_tables import printable
+
+_UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
@@ -29,6 +33,9 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt as error:
             typer.echo(err=True)  # the terminal shows ^C on the line
             _exit(str(error) or "Stopped.", 130)
+        except _UsageError as error:
+            error.message = printable(error.message, keep=KEPT)
+            raise
         except BrokenPipeError:
             raise  # the reader of a pipe closed it
         except OSError as error:
@@ -47,7 +54,7 @@ _EXTRAS = {"rdkit": "molecules", "joblib": "molecules", "matplotlib": "plot"}
 
 def _exit(message: str, code: int) -> NoReturn:
     sys.stdout.flush()
-    typer.echo(f"pellucid: {message}", err=True)
+    typer.echo(f"pellucid: {printable(message, keep=KEPT)}", err=True)
     raise typer.Exit(code)
 
 

@@ -93,7 +93,8 @@ def _typed(option: TyperOption, value: Any) -> str:
     if value is False:
         return option.secondary_opts[0] if option.secondary_opts else f"no {long}"
     text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return f"{long} {shlex.quote(text)}"
+    # A value that begins with a dash would be taken for an option.
+    return f"{long}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:

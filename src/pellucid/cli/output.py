@@ -12,7 +12,7 @@ import typer
 from pellucid.domains import Domain
 from pellucid.numbers import number, percent
 from pellucid.summaries import MODEL_FOLDERS, BaselineSummary, Measure, ModelSummary, RunSummary, TradeOff
-from pellucid.text_tables import aligned
+from pellucid.text_tables import aligned, printable
 
 Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, or of a saved model.")]
 Which = Annotated[
@@ -20,6 +20,8 @@ Which = Annotated[
     typer.Option("--model", metavar="|".join(MODEL_FOLDERS.values()), help="Which model of a run."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+KEPT = "\n\t"
+"""Control characters that are printed; all others are written out."""
 DIGITS = 4
 """The significant digits of scores."""
 # The length of the bars of deviations, and the outputs whose bounds a line has room for.
@@ -28,12 +30,12 @@ _BAR, _OUTPUTS = 30, 6
 
 def say(text: str) -> None:
     """Print a line on the standard output, at once."""
-    typer.echo(text)
+    typer.echo(printable(text, keep=KEPT))
 
 
 def warn(text: str) -> None:
     """Print a line on stderr."""
-    typer.echo(f"pellucid: {text}", err=True)
+    typer.echo(f"pellucid: {printable(text, keep=KEPT)}", err=True)
 
 
 def has_viewer(quiet: bool = False) -> bool:

@@ -14,6 +14,7 @@ from pellucid.cli.options import OptionGroups, check_options, shared_options, wi
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
 from pellucid.cli.outputs import Force, check_outputs, output
 from pellucid.options import updated
+from pellucid.text_tables import printable
 from pellucid.writing import write_rows
 
 
@@ -47,6 +48,8 @@ def predict(
     loaded = domain.load(folder)
     rows = list(domain.predict(loaded, data, reading, settings, progress=has_viewer(), warn=warn))
     if out is None:
+        if sys.stdout.isatty():  # files and programs get every character as it is
+            rows = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
         return
     with output(out) as draft:

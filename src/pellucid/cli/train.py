@@ -13,6 +13,7 @@ import typer
 
 from pellucid.cli.options import Command, argument, domain_options, with_options
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text
+from pellucid.cli.outputs import quoted
 from pellucid.errors import InputError, Parameter
 from pellucid.options import updated
 from pellucid.registry import AnyDomain, domains
@@ -127,6 +128,5 @@ def _next_steps(summary: RunSummary, out: Path, example: str) -> str:
     models = [str(out / MODEL_FOLDERS[name]) for name in reversed(list(summary.models))]
     label = "models:" if len(models) > 1 else "model: "
     return (
-        f"\nreport:  {out / REPORT}\n{label}  {' and '.join(models)}\n"
-        f"next:    pellucid explain {shlex.quote(str(out))} {example}"
+        f"\nreport:  {out / REPORT}\n{label}  {' and '.join(models)}\nnext:    pellucid explain {quoted(out)} {example}"
     )

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast, final
 
 from pellucid.domains import Domain, MessageCallback, RunModel, Source, TrainingOptions
 from pellucid.errors import InputError
+from pellucid.numbers import counted
 from pellucid.options import Options, option
+from pellucid.paths import kind_of
+from pellucid.tables import read_table
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
@@ -97,16 +100,24 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
     """The different molecules of a table, or of a single SMILES, and the label of each."""
     from pellucid.molecules import files
 
-    path = Path(what)
-    if not path.is_file():
-        if path.suffix.lower() in _TABLES or path.is_dir():
-            raise InputError(
-                "A molecule or a file must be named",
-                got=f"{what}, which {'is a folder' if path.is_dir() else 'does not exist'}",
-                cure="correct the path",
-            )
+    path, kind = Path(what), kind_of(what)
+    if kind == "folder" or (kind is None and path.suffix.lower() in _TABLES):
+        raise InputError(
+            "A molecule or a file must be named",
+            got=f"{what}, which {'is a folder' if kind == 'folder' else 'does not exist'}",
+            cure="correct the path",
+        )
+    if kind is None:
+        if "." in what:
+            warn(f"{what} has several fragments: the largest organic one is explained.")
         return {what: ""}
-    table = files.read(path, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
+    cells = read_table(path)
+    table = files.read(cells, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
     for row in table.rejected:
         warn(f"row {row.row} is rejected: {row.reason}.")
+    texts = cells.column(files.smiles_column(cells.header, reading.smiles, cells.source))
+    fragments = [number for number, text in zip(cells.numbers, texts, strict=True) if "." in text]
+    if fragments:
+        count = f"{len(fragments)} of {counted(len(texts), 'molecule')}"
+        warn(f"{count}, the first in row {fragments[0]}, of several fragments: the largest organic one is explained.")
     return dict(zip(table.smiles, table.labels(), strict=True))

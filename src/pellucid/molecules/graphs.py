@@ -44,6 +44,10 @@ class GraphBatch:
         """The same on another device."""
         return replace(self, **{name: value.to(device) for name, value in vars(self).items() if name != "smiles"})
 
+    def to_precision(self, dtype: torch.dtype) -> GraphBatch:
+        """The same with features of another precision."""
+        return self if self.V.dtype == dtype else replace(self, V=self.V.to(dtype), E=self.E.to(dtype))
+
 
 @final
 class Graphs:

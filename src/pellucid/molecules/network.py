@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import final
 
 import torch
@@ -97,7 +98,8 @@ class GraphNetwork(nn.Module):
 
     def forward(self, graphs: GraphBatch) -> Tensor:
         """(B, outputs) for a batch of `Graphs`."""
-        graphs = graphs.to(next(self.parameters()).device)
+        weights = next(self.parameters())
+        graphs = graphs.to(weights.device).to_precision(weights.dtype)
         atoms = self.message_passing(graphs)
         counts = torch.bincount(graphs.batch, minlength=len(graphs))
         outputs: Tensor = self.head(sums(atoms, graphs.batch, len(graphs)) / counts[:, None])
@@ -110,10 +112,25 @@ def sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
 
 
 @torch.no_grad()
-def outputs_of(network: nn.Module, graphs: Graphs, *, size: int = 64) -> Tensor:
-    """(N, outputs) outputs of all molecules, computed in pieces and without dropout."""
+def outputs_of(network: nn.Module, graphs: Graphs, *, size: int = 64, exact: bool = False) -> Tensor:
+    """(N, outputs) outputs of all molecules, computed in pieces and without dropout.
+
+    Parameters
+    ----------
+    network : Module
+        A network, which reads batches of graphs.
+    graphs : Graphs
+        The molecules.
+    size : int
+        The number of molecules in a piece.
+    exact : bool
+        Whether to compute in float64, for networks of ours, so that a molecule's outputs are the same among any others:
+        sums of matrix products depend on the size of the matrices in the last digits.
+    """
+    if exact and isinstance(network, GraphNetwork):
+        network = deepcopy(network).double()
     was_training = network.training
     network.eval()
     parts = [network(graphs.batch(part)).cpu() for part in torch.arange(len(graphs)).split(size)]
     network.train(was_training)
-    return torch.cat(parts)
+    return torch.cat(parts).float() if exact else torch.cat(parts)

@@ -10,14 +10,18 @@ import numpy as np
 from rdkit import rdBase
 
 from pellucid.domains import MessageCallback
+from pellucid.errors import InputError
 from pellucid.molecules.certainty import Certainty
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
 from pellucid.numbers import percent
-from pellucid.tables import read_table
+from pellucid.tables import Table, read_table
 from pellucid.trust import FEWEST, no_bound_reason
+
+# The column of what is predicted in place of a salt or a mixture.
+_FRAGMENT = "predicted as"
 
 
 def prediction_table(
@@ -54,8 +58,9 @@ def prediction_table(
         Called with sentences on rows without a prediction, a witness or a bound.
     """
     table = read_table(path)
+    texts = table.column(smiles_column(table.header, column, table.source))
     with rdBase.BlockLogs():  # what is wrong with a row is written into the table
-        molecules = [canonical(text) for text in table.column(smiles_column(table.header, column, table.source))]
+        molecules = [canonical(text) for text in texts]
     valid = list(dict.fromkeys(smiles for smiles, reason in molecules if not reason))
     values = dict(zip(valid, model.predict(valid), strict=True)) if valid else {}
     explanations, sure = {}, {}
@@ -69,6 +74,13 @@ def prediction_table(
             f'{len(invalid)} of {len(molecules)} rows have no prediction, see the column "problem"; the first is row '
             f"{invalid[0]}."
         )
+    rows = zip(table.numbers, texts, molecules, strict=True)
+    fragments = [row for row, text, (_, reason) in rows if "." in text and not reason]
+    if fragments:
+        warn(
+            f"{len(fragments)} of {len(molecules)} rows, the first of them row {fragments[0]}, hold several fragments, "
+            f'and the largest organic one is predicted; see the column "{_FRAGMENT}".'
+        )
     names = [f"predicted: {name}" for name in model.targets_]
     if certainty:
         names += _certainty_names(model, level)
@@ -78,8 +90,10 @@ def prediction_table(
         kinds = (noun, "deviation", f"{noun}-network bound {percent(level)}")
         names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
         _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
-    yield [*table.header, *names, *(["problem"] if invalid else [])]
-    for row, (smiles, reason) in zip(table.rows, molecules, strict=True):
+    header = [*names, *([_FRAGMENT] if fragments else []), *(["problem"] if invalid else [])]
+    _require_new(header, table)
+    yield [*table.header, *header]
+    for row, text, (smiles, reason) in zip(table.rows, texts, molecules, strict=True):
         cells: list[Any] = [""] * len(names)
         if not reason:
             cells = [
@@ -87,7 +101,19 @@ def prediction_table(
                 *(_certainty_cells(sure[smiles], model) if certainty else []),
                 *(_trust_cells(explanations[smiles]) if trust else []),
             ]
-        yield [*row, *cells, *([reason] if invalid else [])]
+        fragment = [smiles if "." in text else ""] if fragments else []
+        yield [*row, *cells, *fragment, *([reason] if invalid else [])]
+
+
+def _require_new(names: Sequence[str], table: Table) -> None:
+    """Refuse a table that has columns of the names of those that are added: predictions of predictions."""
+    both = [name for name in names if name in table.header]
+    if both:
+        raise InputError(
+            f"{table.source} must have no column that predictions are written into",
+            got=f"{both[0]!r}, as in a table of predictions",
+            cure="predict the table that this was made of, or rename the column",
+        )
 
 
 def _certainty_names(model: PropertyModel, level: float) -> list[str]:

@@ -412,7 +412,7 @@ class PropertyModel(PropertySettings):
         return score(witnesses, molecules.y, self.task_, self.targets_)
 
     def _values(self, points: MoleculePoints) -> Tensor:
-        return self.task_.values(outputs_of(self.network_, points.graphs))
+        return self.task_.values(outputs_of(self.network_, points.graphs, exact=True))
 
     # -- on disk -------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
             raise InputError(
                 "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
-        self._require_whole(1, "refit", "width", "depth")
+        self._require_whole(1, "refit")
+        self._require_size("width", "depth")
         self._require_number(0, "margin")
         self._require_number(1e-9, "multiplier_rate")
         self._require_share("share", least=1e-9)

@@ -10,6 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
+from pellucid.paths import files_in, kind_of
 from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, require_distinct
 from pellucid.series.gathering import checked_treatment, gather
 from pellucid.series.tables import Table, from_arrow, tables_of
@@ -68,14 +69,15 @@ def read(
         The decimal sign of text files, "." or ",".
     """
     path = Path(path)
-    if not path.exists():
+    kind = kind_of(path)
+    if kind is None:
         raise InputError(
             "The data must be a file or a folder", got=f"{path}, which does not exist", cure="correct the path"
         )
     if decimal not in (".", ","):
         raise InputError(f'{Parameter("decimal")} must be "." or ","', got=f"{decimal!r}", parameter="decimal")
     treatment = checked_treatment(drop, by, pivot, fill, gaps)
-    files = [path] if path.is_file() else sorted(p for p in path.glob(pattern) if p.is_file() and p.name[0] != ".")
+    files = [path] if kind == "file" else files_in(path, pattern)
     if not files:
         raise InputError(
             f"The folder must hold files that match {pattern!r}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.options import Options, option
+from pellucid.paths import kind_of
 
 if TYPE_CHECKING:
     from pellucid.series.condition import Condition
@@ -137,6 +138,6 @@ def healthy_of(text: str) -> Any:
     if span:
         return slice(*(int(end) if end else None for end in span.groups()))
     path = Path(text)
-    if not path.exists():
+    if kind_of(path) is None:
         raise InputError(must, got=f"{text}, which does not exist", cure="correct it", parameter="healthy")
     return path

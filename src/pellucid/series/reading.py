@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.options import Options, names_in, option
+from pellucid.paths import files_in, kind_of
 
 if TYPE_CHECKING:
     from pellucid.series.data import Recordings
@@ -87,8 +88,8 @@ class SeriesReading(Options):
         try:
             return [self.read(path, channels)], {}
         except InputError:
-            files = sorted(file for file in path.glob(self.pattern) if file.is_file() and file.name[0] != ".")
-            if not path.is_dir() or len(files) < 2:
+            files = files_in(path, self.pattern) if kind_of(path) == "folder" else []
+            if len(files) < 2:
                 raise
             sources: list[Recordings] = []
             errors: dict[str, InputError] = {}
@@ -113,10 +114,10 @@ def require_others(data: Path, test: Path, pattern: str) -> None:
         Which files of a folder are read.
     """
     train_files, test_files = (
-        {file.resolve(): file for file in ([path] if path.is_file() else path.glob(pattern) if path.is_dir() else [])}
+        {file.resolve(): file for file in (files_in(path, pattern) if kind_of(path) == "folder" else [path])}
         for path in (data, test)
     )
-    both = [train_files[file] for file in train_files if file in test_files and file.is_file()]
+    both = [train_files[file] for file in train_files if file in test_files and kind_of(file) == "file"]
     if both:
         raise InputError(
             f"{Parameter('test')} must be other recordings than those to learn from",

@@ -48,7 +48,7 @@ def simulate_rig(
 
     for name, value in (("rows", rows), ("files", files), ("bearings", bearings)):
         _checks.whole(value, 1, name)
-    _checks.whole(seed, 0, "seed")
+    _checks.seed(seed)
     _checks.at_least(wear, 0, "wear", "simulate_rig")
     _checks.at_least(noise, 0, "noise", "simulate_rig")
     generator = np.random.default_rng(seed)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
+from pellucid.paths import files_in, kind_of
 from pellucid.series.data import Recordings
 from pellucid.series.sources import recordings
 
@@ -27,8 +28,8 @@ def sources_of(data: Any, pattern: str = "*") -> list[Any]:
     """The parts that are read one at a time: each file of a folder, or the data as they are."""
     if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
         return [source for part in data for source in sources_of(part, pattern)]
-    if isinstance(data, str | Path) and Path(data).is_dir():
-        files = [path for path in Path(data).glob(pattern) if path.is_file() and path.name[0] != "."]
+    if isinstance(data, str | Path) and kind_of(data) == "folder":
+        files = files_in(Path(data), pattern)
         if not files:
             raise InputError(
                 f"The folder must hold files that match {pattern!r}",
@@ -36,7 +37,7 @@ def sources_of(data: Any, pattern: str = "*") -> list[Any]:
                 cure=f"change {Parameter('pattern')}",
             )
         return sorted(files, key=lambda path: natural_key(path.name))
-    if isinstance(data, str | Path) and not Path(data).exists():
+    if isinstance(data, str | Path) and kind_of(data) is None:
         raise InputError(
             "The data must be a file or a folder", got=f"{data}, which does not exist", cure="correct the path"
         )

@@ -216,6 +216,12 @@ def tables_of(data: Any) -> tuple[list[np.ndarray], list[str]]:
             "`data` must be tables of numbers, (time, channels)", got=f"one that is not: {error}", parameter="data"
         ) from None
     for i, table in enumerate(parts):
+        if table.dtype.kind == "f" and table.dtype.itemsize not in (4, 8):
+            raise InputError(
+                "A recording must be of float32, float64 or whole numbers",
+                got=f"{table.dtype}",
+                cure="convert it with `.astype('float64')`",
+            )
         if table.ndim != 2 or table.dtype.kind not in "fiu":
             raise InputError(
                 "A recording must be a table of numbers (time, channels)",

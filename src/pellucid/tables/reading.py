@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.paths import kind_of
 from pellucid.tables.cells import value_of
 from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
 from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of
@@ -149,9 +150,10 @@ def read_table(path: str | Path | Table) -> Table:
     if not isinstance(path, str | Path):
         raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="pass its path")
     path = Path(path)
-    if path.is_dir():
+    kind = kind_of(path)
+    if kind == "folder":
         raise InputError("The table must be a CSV file", got=f"{path}, which is a folder", cure="name a file in it")
-    if not path.exists():
+    if kind is None:
         raise InputError("The table must be a CSV file", got=f"{path}, which does not exist", cure="correct the path")
     stream = open_table(path)
     header, source = stream.header, stream.source

@@ -1,4 +1,5 @@
 """Checkpoints: whole or not there, and read back as plain tensors and numbers; see `pellucid.training.folders`."""
+
 from __future__ import annotations
 
 import io

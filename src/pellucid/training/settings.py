@@ -9,6 +9,9 @@ from typing import Any
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 
+# Of a layer.
+_LARGEST_SIZE = 2**14
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainingSettings:
@@ -40,7 +43,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         self._require_whole(1, "epochs", "batch_size", "patience")
         self._require_number(1e-9, "learning_rate")
-        self._check(lambda value, name: _checks.whole(value, 0, name, 2**31 - 1), "seed")
+        self._check(lambda value, _: _checks.seed(value), "seed")
 
     def settings(self) -> dict[str, Any]:
         """All settings by name, ready for JSON."""
@@ -55,6 +58,10 @@ class TrainingSettings:
 
     def _require_whole(self, least: int, *names: str, optional: bool = False) -> None:
         self._check(lambda v, name: None if optional and v is None else _checks.whole(v, least, name), *names)
+
+    def _require_size(self, *names: str) -> None:
+        """Sizes of a network: the square of a larger one would not fit into memory."""
+        self._check(lambda v, name: _checks.whole(v, 1, name, _LARGEST_SIZE), *names)
 
     def _require_number(self, least: float, *names: str, optional: bool = False) -> None:
         owner = type(self).__name__

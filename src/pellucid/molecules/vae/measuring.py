@@ -75,4 +75,4 @@ def encoder_scores(
 
 def generator_of(seed: int) -> torch.Generator:
     """A source of random numbers."""
-    return torch.Generator().manual_seed(_checks.whole(seed, 0, "seed"))
+    return torch.Generator().manual_seed(_checks.seed(seed))

@@ -159,7 +159,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_one_of(("symmetric", "asymmetric", None), "game")
-        self._require_whole(1, "centers", "pool", "width", "latent", "depth")
+        self._require_whole(1, "centers", "pool")
+        self._require_size("width", "latent", "depth")
         self._require_number(0, "free")
         self._require_share("warm")
 
