@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Bytecode is a cache like those of mypy and numba; without it pytest translates every test again, each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test check style docstrings types layers format bench docs site map notebooks wheel clean
+.PHONY: demo quick test fuzz check style docstrings types layers format bench docs site map notebooks wheel clean
 
 demo: .venv/installed
 	$(BIN)/pellucid demo --force
@@ -19,6 +19,10 @@ quick: .venv/installed
 test: .venv/installed
 	$(MAKE) -j2 check
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Files that lie, kills at every moment, full disks, hostile names: a few of each are part of `make test`.
+fuzz: .venv/installed
+	$(BIN)/pytest -n 2 --dist worksteal tests/fuzz --fuzz-size large
 
 check: docstrings types style layers
 

@@ -29,6 +29,21 @@ def _one_thread():
     torch.set_num_threads(1)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--fuzz-size",
+        choices=("small", "large"),
+        default="small",
+        help="of tests/fuzz: small takes seconds and is part of all tests, large takes minutes",
+    )
+
+
+@pytest.fixture(scope="session")
+def fuzz_size(request):
+    """How many cases the tests of tests/fuzz try: "small" or "large"."""
+    return request.config.getoption("--fuzz-size")
+
+
 @pytest.fixture
 def generator():
     return torch.Generator().manual_seed(0)

@@ -7,8 +7,12 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_demo_ends_with_its_report(tmp_path):
-    for _ in range(2):  # it may be repeated
-        shown = run("demo", "--size", "smoke", "--quiet", "-o", tmp_path / "demo").stdout
+    words = ["demo", "--size", "smoke", "--quiet", "-o", tmp_path / "demo"]
+    run(*words)
+    (tmp_path / "demo" / "notes.txt").write_text("mine")
+    assert "replace it with --force" in run(*words, code=1).stderr
+    shown = run(*words, "--force").stdout
+    assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     assert shown.splitlines()[-1].startswith(f"report:   {tmp_path / 'demo' / 'report.html'}")
     assert (tmp_path / "demo" / "report.html").exists()
     assert "with 90 % confidence the tree is within activity" in shown
@@ -19,4 +23,7 @@ def test_the_demo_spares_the_runs_of_others(place):
     before = (place / "run" / "summary.json").read_text()
     error = run("demo", "--size", "smoke", "--quiet", "-o", place / "run", code=1).stderr
     assert "must hold no other run" in error
+    (place / "run" / ".demo").touch()  # a mark, as earlier versions left it, says nothing
+    run("demo", "--size", "smoke", "--quiet", "-o", place / "run", code=1)
+    (place / "run" / ".demo").unlink()
     assert (place / "run" / "summary.json").read_text() == before

@@ -140,7 +140,10 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 
 def test_a_run_is_not_overwritten(place):
     again = ["train", "molecules", place / "assay.csv", *ACTIVITY, "-o", place / "run", *SMALL]
-    assert "resume that run with --resume, or choose another folder with --out" in run(*again, code=1).stderr
+    assert (
+        "resume that run with --resume, replace it with --force, or choose another folder with --out"
+        in run(*again, code=1).stderr
+    )
     # Before anything is read.
     for kind, folder in (("molecules", "run"), ("series", "series")):
         early = run("train", kind, place / "nothing.csv", "-o", place / folder, code=1).stderr

@@ -6,14 +6,14 @@ import pytest
 
 from pellucid import InputError, summaries
 from pellucid.runs.folders import (
-    CHECKPOINTS,
     check_folder,
     digest,
     load_reading,
-    open_folder,
+    opened,
     same_test_data,
     save_reading,
 )
+from pellucid.runs.occupied import CHECKPOINTS
 from pellucid.series.domain import SeriesDomain
 from pellucid.summaries import DataSummary, RunSummary
 
@@ -24,19 +24,35 @@ def test_a_folder_belongs_to_one_run(tmp_path):
     assert not folder.exists()
     with pytest.raises(InputError, match="must be an interrupted run to resume. Got none in .*without `resume=True`"):
         check_folder(folder, resume=True)
-    open_folder(folder, resume=False)
-    check_folder(folder, resume=False)  # nothing has begun
-    (folder / CHECKPOINTS / "game").mkdir()
-    (folder / CHECKPOINTS / "game" / "identity.json").write_text("{}")
-    check_folder(folder, resume=True)
-    with pytest.raises(InputError, match="must hold no other run. Got .*resume that run with `resume=True`, or"):
-        open_folder(folder, resume=False)
+    with opened(folder, resume=False):
+        (folder / CHECKPOINTS / "game").mkdir()
+        (folder / CHECKPOINTS / "game" / "identity.json").write_text("{}")
+        check_folder(folder, resume=True)
+        check_folder(folder, resume=False)  # nothing was learned
+        with pytest.raises(InputError, match="used by one run at a time. Got .*, where another one is at work; wait"):
+            opened(folder, resume=True).__enter__()
+    assert not folder.exists()  # nothing was learned, so nothing is left
+    assert folder.parent.exists()
+    with opened(folder, resume=False):
+        (folder / CHECKPOINTS / "game").mkdir()
+        (folder / CHECKPOINTS / "game" / "identity.json").write_text("{}")
+        (folder / CHECKPOINTS / "game" / "last.ckpt").write_bytes(b"PK")
+    refusal = "must hold no other run. Got .*resume that run with `resume=True`, replace it with `force=True`, or"
+    with pytest.raises(InputError, match=refusal):
+        opened(folder, resume=False).__enter__()
+    with pytest.raises(InputError, match="either resumed or replaced: `resume=True` or `force=True`. Got both"):
+        check_folder(folder, resume=True, force=True)
+    with opened(folder, resume=False, force=True):
+        assert not any(folder.glob(f"{CHECKPOINTS}/*"))
 
 
 def test_finished_runs_and_files_are_left_alone(tmp_path):
-    (tmp_path / summaries.FILE).write_text("{}")
-    with pytest.raises(InputError, match="must hold no other run"):
+    summaries.write(tmp_path, RunSummary(kind="series"))
+    with pytest.raises(InputError, match="must hold no other run. Got .*; replace it with `force=True`, or"):
         check_folder(tmp_path, resume=False)
+    check_folder(tmp_path, resume=False, force=True)
+    with pytest.raises(InputError, match="A run has a folder of its own. Got .*, the folder of the data"):
+        check_folder(tmp_path, resume=False, force=True, data=tmp_path / "." / "")
     with pytest.raises(InputError, match="A run is a folder. Got .*, which is a file; choose another .*`out`"):
         check_folder(tmp_path / summaries.FILE, resume=False)
 

@@ -59,7 +59,7 @@ def require_free(folder: Path, *, force: bool) -> list[Path]:
                 parameter="out",
             )
     files = list(_files(folder))
-    foreign = [path for path in files if not _is_ours(path)]
+    foreign = [path for path in files if not _is_ours(path, folder)]
     if foreign:
         raise _foreign(foreign[0])
     if files and not force and (is_learned(folder) or not _only_traces(folder, files)):
@@ -76,7 +76,7 @@ def require_free(folder: Path, *, force: bool) -> list[Path]:
 
 def require_replaceable_report(folder: Path) -> None:
     """Refuse to end an interrupted run where a report would be written over a page of others."""
-    if (folder / REPORT).exists() and not _is_ours(folder / REPORT):
+    if (folder / REPORT).exists() and not _is_ours(folder / REPORT, folder):
         raise _foreign(folder / REPORT)
 
 
@@ -129,16 +129,17 @@ def _files(folder: Path) -> Iterator[Path]:
             yield from (path for path in (folder / name).rglob("*") if path.is_symlink() or not path.is_dir())
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a run wrote this, as its content tells."""
+def _is_ours(path: Path, folder: Path) -> bool:
+    """Whether a run wrote this into its folder, as its content tells."""
     if path.is_symlink() or not path.is_file():
         return False
     if is_draft(path) or path.name == locking.FILE or not path.stat().st_size:
         return True
-    if path.parent.name in MODEL_FOLDERS.values():
+    first, *rest = path.relative_to(folder).parts
+    if first in MODEL_FOLDERS.values():
         return is_record(path) or (is_model(path.parent) and (_is_tensors(path) or path.name in _texts()))
-    if path.parent.parent.name == CHECKPOINTS:
-        return path.name in (folders.IDENTITY, folders.HISTORY) or _is_checkpoint(path)
+    if first == CHECKPOINTS:
+        return len(rest) == 2 and (path.name in (folders.IDENTITY, folders.HISTORY) or _is_checkpoint(path))
     if path.name == REPORT:
         return is_page(path)
     return is_summary(path) if path.name == summaries.FILE else _is_object(path)
@@ -150,14 +151,16 @@ def _is_tensors(path: Path) -> bool:
 
 
 def _is_checkpoint(path: Path) -> bool:
+    """Whether a file is a checkpoint; a damaged one beside the identity of its run still is."""
     with path.open("rb") as stream:
-        return path.name in folders.CHECKPOINTS and stream.read(2) == b"PK"
+        archive = stream.read(2) == b"PK"
+    return path.name in folders.CHECKPOINTS and (archive or _is_object(path.parent / folders.IDENTITY))
 
 
 def _is_object(path: Path) -> bool:
     try:
         return isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

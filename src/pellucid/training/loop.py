@@ -64,8 +64,9 @@ def train(
     folder = None if folder is None else Path(folder)
     identity = {**settings.settings(), **fit.identity()}
     with folders.opened(folder, identity, resume=resume) as home, _quiet():
-        history = folders.read_history(home) if resume else None
-        if history is None:
+        earlier = folders.read_history(home) if resume else None
+        history = earlier or []
+        if earlier is None:
             try:
                 history = _run(
                     fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds
@@ -73,7 +74,7 @@ def train(
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_interruption_message(folder)) from None
         kept, result = home / (folders.LAST if fit.validation is None else folders.BEST), home / folders.RESULT
-        if kept.exists():  # now, or where a run was killed right after it had written its history
+        if kept.exists() and (earlier is None or not result.exists()):  # not yet, where it was killed right here
             os.replace(kept, result)
         state = checkpoints.load(result)["state_dict"]
         fit.network.load_state_dict(
