@@ -16,7 +16,7 @@ from pellucid.locking import locked
 from pellucid.options import Options, options_of, updated
 from pellucid.runs import occupied
 from pellucid.runs.occupied import CHECKPOINTS, READING
-from pellucid.summaries import RunSummary
+from pellucid.summaries import MODEL_FOLDERS, RunSummary
 from pellucid.writing import remove_drafts, write_text
 
 
@@ -37,7 +37,8 @@ def opened(folder: Path, *, resume: bool, force: bool = False) -> Iterator[None]
                 (folder / CHECKPOINTS).mkdir(exist_ok=True)
                 yield
             finally:
-                remove_drafts(folder)
+                for place in (folder, *(folder / name for name in MODEL_FOLDERS.values())):
+                    remove_drafts(place)  # of a run that was killed, too
                 occupied.clear_unlearned(folder)
     finally:
         if not existed:
