@@ -184,3 +184,10 @@ def test_new_points_must_have_the_same_features():
         pl.nearest(x, k=1, query=torch.zeros(2))
     with pytest.raises(pl.InputError, match="`query` must be finite"):
         pl.nearest(x, k=1, query=torch.full((1, 2), float("nan")))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e100, 1e155, 1e200, 1e300])
+def test_neighbors_are_the_same_in_any_unit(generator, size):
+    x = torch.randn(200, 3, generator=generator, dtype=torch.float64)
+    assert torch.equal(pl.nearest(size * x, k=7).members, pl.nearest(x, k=7).members)
+    assert torch.equal(pl.within(size * x, radius=size).members, pl.within(x, radius=1.0).members)

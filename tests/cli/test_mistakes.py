@@ -76,16 +76,6 @@ def test_salts_are_predicted_as_their_largest_fragment_and_say_so(folder):
     assert "predicted as" not in run("predict", "molecules-run", "assay.csv").stdout
 
 
-def test_the_same_molecule_is_explained_alike_alone_and_in_a_table():
-    from pellucid import load
-
-    model = load(SAVED / "molecules-run")
-    rows = list(csv.DictReader((SAVED / "assay.csv").open()))[:40]
-    many = model.explain_many([row["smiles"] for row in rows])
-    for explanation in many[::4]:
-        assert str(explanation) == str(model.explain(explanation.smiles))
-
-
 def test_control_characters_are_written_out(folder, monkeypatch, capsys):
     evil = "evil\x1b[31m\x07\u202e\n.csv"
     code = exit_code(monkeypatch, "predict", "molecules-run", evil)

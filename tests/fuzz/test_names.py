@@ -15,9 +15,9 @@ pytestmark = pytest.mark.slow
 
 NAMES = (
     "a\x1b[31mred", "bell\x07", "two\nlines", "tab\there", "back\rward", "\u202egnp", "c1\x9b31m",
-    "\u2066isolate\u2069", "~", "~root", "a::b", "s3::z", "s3:z", "simplecache::x", "file:", "memory:", "-o", "--force", "-", "%s%n",
-    "{0}{x}", "$(touch pwned)", "`id`", "'quote\"", "<script>alert(1)<", "&amp;", "=1+1", "@SUM(A1)", "+1", " blank ", "é",
-    "名前", "\udcff", "x" * 200, "..a", "a;b", "a,b", "a|b", "a*b", "a[b", "?", "#", "\\",
+    "\u2066isolate\u2069", "~", "~root", "a::b", "s3::z", "s3:z", "simplecache::x", "file:", "memory:", "-o", "--force",
+    "-", "%s%n", "{0}{x}", "$(touch pwned)", "`id`", "'quote\"", "<script>alert(1)<", "&amp;", "=1+1", "@SUM(A1)", "+1",
+    " blank ", "é", "名前", "\udcff", "x" * 200, "..a", "a;b", "a,b", "a|b", "a*b", "a[b", "?", "#", "\\",
 )  # fmt: skip
 
 

@@ -77,3 +77,11 @@ def test_settings_of_a_run_choose_the_witness_and_the_game(sulfonamides):
     assert (model.witness, model.held_out_game) == ("contributions", True)
     default = MoleculeDomain().plan(Source(sulfonamides), MoleculeSettings(analogs="no")).model
     assert (default.witness, default.held_out_game) == ("tree", False)
+
+
+def test_a_molecule_is_explained_alike_alone_and_among_others(property_model, sulfonamides):
+    many = property_model.explain_many(sulfonamides.smiles[:60])
+    for explanation in many[::3]:
+        alone = property_model.explain(explanation.smiles)
+        assert str(alone) == str(explanation)
+        assert alone.to_dict() == explanation.to_dict()
