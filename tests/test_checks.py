@@ -6,6 +6,7 @@ import torch
 import pellucid as pl
 from pellucid import InputError, _checks
 from pellucid.choosing import choose
+from pellucid.series import simulate_rig
 
 X = torch.arange(12.0).reshape(6, 2)
 
@@ -39,7 +40,7 @@ def test_seeds_are_such_as_all_generators_take():
     with pytest.raises(InputError, match=refusal):
         choose(x[:, 0], x, pl.nearest(x, k=12), neighbors=(10,), seed=2**70)
     with pytest.raises(InputError, match=refusal):
-        pl.series.simulate_rig(files=1, rows=100, bearings=1, seed=2**70)
+        simulate_rig(files=1, rows=100, bearings=1, seed=2**70)
 
 
 def test_predictions_whose_squares_overflow_are_refused():

@@ -14,8 +14,8 @@ from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import Neighborhoods, Windows
 
-# Powers of larger numbers overflow.
-_LARGEST = 1e100
+# Powers of smaller and of larger numbers underflow and overflow.
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 Sampler: TypeAlias = Callable[[Tensor, int, torch.Generator | None], Tensor]
 
@@ -247,7 +247,7 @@ def _ball(features: np.ndarray, radius: float, p: float) -> tuple[np.ndarray, np
     from scipy.spatial import KDTree
 
     largest = np.abs(features).max()
-    if largest > _LARGEST:
+    if largest > _LARGEST or 0 < largest < _SMALLEST:
         unit = 2.0 ** math.frexp(largest)[1]  # a power of two, so that nothing is rounded
         features, radius = features / unit, radius / unit
     tree = KDTree(features)
