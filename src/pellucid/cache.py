@@ -1,12 +1,14 @@
 """The user's cache on disk: results that take long, under a key of everything that they depend on.
 
 What is kept is whole or not there: it is written beside its path and moved there when it is complete. A cache never
-stops work: what cannot be read is discarded and made anew, what cannot be written is not kept.
+stops work: what cannot be read, is not as it was written or belongs to another key is discarded and made anew, what
+cannot be written is not kept.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -23,6 +25,8 @@ import numpy as np
 from pellucid.writing import draft_of, flush
 
 Content = TypeVar("Content")
+# Bytes of the digest at the end of a file of arrays.
+_DIGEST = 32
 Arrays: TypeAlias = dict[str, np.ndarray]
 Cache: TypeAlias = Literal["default", "none"] | Path
 """A folder; "default" is the user's cache, "none" keeps nothing."""
@@ -148,22 +152,35 @@ def cached_arrays(cache: Cache, kind: str, settings: Mapping[str, Any], make: Ca
     if cache == "none":
         return make()
     below, _, name = kind.rpartition("/")
-    path = cached_path(f"{name}-{key_of(settings)}.npz", cache, below=below)
-    arrays = read_cached(path, _read_arrays)
+    key = key_of(settings)
+    path = cached_path(f"{name}-{key}.npz", cache, below=below)
+    arrays = read_cached(path, lambda file: _read_arrays(file, key))
     if arrays is not None:
         return arrays
     arrays = make()
     try:
         with new_file(path) as draft:
             np.savez_compressed(draft, allow_pickle=False, **arrays)
+            with draft.open("rb+") as stream:
+                digest = _digest(key, stream.read())
+                stream.write(digest)
     except OSError as error:
         warnings.warn(f"{path} could not be written, so this will be made again next time: {error}", stacklevel=2)
     return arrays
 
 
-def _read_arrays(path: Path) -> Arrays:
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:  # closed whatever happens
-        return dict(content)
+def _read_arrays(path: Path, key: str) -> Arrays:
+    """The arrays of a file that ends in the digest of its key and of all before it: anything else is not believed."""
+    raw = path.read_bytes()
+    content, digest = raw[:-_DIGEST], raw[-_DIGEST:]
+    if digest != _digest(key, content):
+        raise ValueError("it is not as it was written, or belongs to another key")
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + content).digest()
 
 
 def as_bytes(texts: list[str]) -> np.ndarray:

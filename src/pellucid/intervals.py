@@ -16,6 +16,8 @@ import numpy as np
 from pellucid import _checks
 from pellucid.bins import join_bins
 from pellucid.errors import InputError
+from pellucid.schemas import SchemaError, checked
+from pellucid.stored_arrays import array_of
 
 # A bin with fewer measured values joins the next: intervals of 95 % need 19.
 _FEWEST = 20
@@ -109,11 +111,21 @@ class PredictionIntervals:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PredictionIntervals:
         """What `to_dict` gave."""
-        return cls(
-            edges=tuple(tuple(float(edge) for edge in edges) for edges in content["edges"]),
-            errors=tuple(tuple(np.sort(np.array(part, dtype=np.float64)) for part in errors)
-                         for errors in content["errors"]),
-        )  # fmt: skip
+        edges = checked(tuple[tuple[float, ...], ...], content["edges"], "edges")
+        errors = tuple(
+            tuple(np.sort(array_of(part, [None], "errors", low=0.0)) for part in parts)
+            for parts in checked(tuple[tuple[list[Any], ...], ...], content["errors"], "errors")
+        )
+        if [len(inner) + 1 for inner in edges] != [len(parts) for parts in errors]:
+            raise SchemaError("errors are not those of the bins between the edges")
+        if any(list(inner) != sorted(set(inner)) for inner in edges):
+            raise SchemaError("edges are not ascending")
+        return cls(edges=edges, errors=errors)
+
+    def require_outputs(self, count: int, where: str) -> None:
+        """Refuse intervals of another number of targets."""
+        if len(self.edges) != count:
+            raise SchemaError(f"{where} are those of {len(self.edges)} targets, not {count}")
 
 
 def _quantile(errors: np.ndarray, level: float) -> float:
@@ -160,11 +172,19 @@ class ProbabilityCalibration:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ProbabilityCalibration:
         """What `to_dict` gave."""
-        slope = np.array(content["slope"], float)
-        anything = {"lowest": np.full(len(slope), -np.inf), "highest": np.full(len(slope), np.inf)}
-        values = {name: np.array(content.get(name, anything.get(name)), float) for name in
-                  ("offset", "lowest", "highest")}  # fmt: skip
-        return cls(slope=slope, **values)
+        slope = array_of(content["slope"], [None], "slope")
+        count = len(slope)
+        lowest, highest = (
+            np.full(count, unknown) if content.get(name) is None else array_of(content[name], [count], name)
+            for name, unknown in (("lowest", -np.inf), ("highest", np.inf))
+        )
+        offset = array_of(content["offset"], [count], "offset")
+        return cls(slope=slope, offset=offset, lowest=lowest, highest=highest)
+
+    def require_outputs(self, count: int, where: str) -> None:
+        """Refuse a calibration of another number of targets."""
+        if len(self.slope) != count:
+            raise SchemaError(f"{where} are those of {len(self.slope)} targets, not {count}")
 
 
 def _logit(p: np.ndarray) -> np.ndarray:

@@ -15,11 +15,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, final, overload
 
+import torch
 from torch import nn
 
 from pellucid import storage
 from pellucid.errors import InputError
-from pellucid.storage import Saved, StoredRecord, as_saved, stored
+from pellucid.schemas import Measured, checked
+from pellucid.storage import Saved, StoredRecord, as_saved, plain, stored
 from pellucid.training.fits import Fit, History
 from pellucid.training.settings import TrainingSettings
 
@@ -43,7 +45,11 @@ class Fitted(StoredRecord):
     """
 
     network: nn.Module
-    history: History = stored()
+    history: History = stored(plain(list[dict[str, int | Measured]]))
+
+    @classmethod
+    def check(cls, record: Mapping[str, Any], model: Any) -> None:
+        """Refuse fields, by name, that do not belong together, or not to the untrained model that has the settings."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(epochs={len(self.history)})"
@@ -192,9 +198,15 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         saved = storage.load(folder, cls.file, tensors=["network"], texts=cls.record_type.text_files())
         with as_saved(folder):
             saved = replace(saved, content=cls.record_type.upgraded(saved.content))
-            model = cls.from_settings(saved.content["settings"])
+            model = cls.from_settings(checked(dict[str, Any], saved.content["settings"], "settings"))
             record = cls.record_type.read(saved)
-        network = network or model.new_network(**record)
+            cls.record_type.check(record, model)
+        if network is None:
+            with torch.device("meta"):  # without memory, until it is clear that the weights are those of this network
+                blank = model.new_network(**record)
+            with as_saved(folder):
+                blank.load_state_dict(saved.tensors["network"], assign=True)
+            network = model.new_network(**record)
         with as_saved(folder):
             network.load_state_dict(saved.tensors["network"])
             return model._keep(cls.record_type(network=network.eval(), **record))  # type: ignore[arg-type]

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, final
 
+import torch
 from torch import Tensor
 
 from pellucid.errors import InputError
+from pellucid.schemas import SchemaError, Size, as_written, checked, json_of, shown
 from pellucid.writing import replace_together
 
 T = TypeVar("T")
@@ -111,10 +113,13 @@ class _Described(Protocol):
     def from_dict(cls, content: Any) -> Any: ...
 
 
-PLAIN: Form[Any] = Entry(lambda value: value, lambda value: value)
-"""What JSON has itself."""
-WHOLE: Form[int] = Entry(int, int)
-TEXTS: Form[tuple[str, ...]] = Entry(list, lambda texts: tuple(str(text) for text in texts))
+def plain(kind: Any) -> Form[Any]:
+    """What JSON has itself, of a type; see `pellucid.schemas.checked`."""
+    return Entry(lambda value: value, lambda content: checked(kind, content))
+
+
+WHOLE: Form[int] = Entry(int, lambda content: checked(Size, content))
+TEXTS: Form[tuple[str, ...]] = Entry(list, lambda content: checked(tuple[str, ...], content))
 
 
 def optional(kind: type[_Described]) -> Form[Any]:
@@ -129,14 +134,14 @@ def by_name(kind: type[_Described]) -> Form[Any]:
     """Values with `to_dict` and `from_dict`, each under a name."""
     return Entry(
         lambda values: {name: value.to_dict() for name, value in values.items()},
-        lambda content: {str(name): kind.from_dict(value) for name, value in content.items()},
+        lambda content: {name: kind.from_dict(value) for name, value in checked(dict[str, Any], content).items()},
     )
 
 
 # -- records -------------------------------------------------------------------------------------------------------
 
 
-def stored(form: Form[Any] = PLAIN) -> Any:
+def stored(form: Form[Any]) -> Any:
     """A field of a `StoredRecord` that is saved in this form."""
     return field(metadata={"form": form})
 
@@ -153,7 +158,7 @@ class StoredRecord:
     @classmethod
     def read(cls, saved: Saved) -> dict[str, Any]:
         """The stored fields by name."""
-        return {name: form.read(name, saved) for name, form in _forms(cls)}
+        return {name: _read(form, name, saved) for name, form in _forms(cls)}
 
     @classmethod
     def text_files(cls) -> list[str]:
@@ -164,6 +169,13 @@ class StoredRecord:
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
         """What an earlier version wrote as JSON, in the present form."""
         return content
+
+
+def _read(form: Form[Any], name: str, saved: Saved) -> Any:
+    try:
+        return form.read(name, saved)
+    except SchemaError as error:
+        raise SchemaError(f"{name}: {error}") from None
 
 
 def _forms(record: type[StoredRecord]) -> list[tuple[str, Form[Any]]]:
@@ -202,20 +214,28 @@ def load(folder: Path, name: str, *, tensors: list[str], texts: list[str]) -> Sa
             cure="pass the folder that `save` wrote",
         )
     with as_saved(folder):
-        content = json.loads((folder / files[0]).read_text(encoding="utf-8"))
+        content = checked(dict[str, Any], json_of(folder / files[0]))
         written, version = content["format"], content["pellucid"]
         saved = Saved(
             content=content,
             tensors={group: load_file(folder / f"{group}.safetensors") for group in tensors},
             texts={file: (folder / file).read_text(encoding="utf-8") for file in texts},
         )
+        for values in saved.tensors.values():
+            _check_finite(values)
     if written != FORMAT:
         raise InputError(
             f"The saved format must be {FORMAT}",
-            got=f"{written!r}, written by Pellucid {version}",
+            got=f"{shown(written)}, written by Pellucid {shown(version)}",
             cure="use that version",
         )
     return saved
+
+
+def _check_finite(tensors: Mapping[str, Tensor]) -> None:
+    for name, values in tensors.items():
+        if values.is_complex() or (values.is_floating_point() and not torch.isfinite(values).all()):
+            raise SchemaError(f"the weights {shown(name)} are not finite")
 
 
 @contextmanager
@@ -223,11 +243,8 @@ def as_saved(folder: Path) -> Iterator[None]:
     """Say of anything that goes wrong inside that the folder is not as `save` wrote it."""
     from safetensors import SafetensorError
 
-    try:
-        yield
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise InputError(
-            "The files of a saved model must be as they were saved",
-            got=f"{folder}, where something is not: {error}",
-            cure="save the model again",
-        ) from error
+    with as_written("The files of a saved model must be as they were saved", where=folder, cure="save the model again"):
+        try:
+            yield
+        except SafetensorError as error:
+            raise SchemaError(f"{error}") from error

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, final
+from typing import Annotated, Any, Literal, NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.schemas import Between, Measured, Share, Size, as_written, checked, json_of, shown
 from pellucid.writing import write_text
 
 FILE = "summary.json"
@@ -22,8 +23,8 @@ HELD_OUT = "held_out_variance_explained"
 """The key of the most important measure: what witnesses explain at points that they were not fitted to."""
 BOUND = "bound"
 """The key of the median bound between witness and network, a mean over the outputs."""
-
-T = TypeVar("T")
+# Models of a run: charts place their labels in every possible order.
+_FEW = Between(0, 4)
 
 
 @final
@@ -46,8 +47,8 @@ class ModelSummary:
     scores: Mapping[str, Any] = field(default_factory=dict)
     """Numbers by the keys of the measures; None where one is not known."""
     weight: float | None = None
-    epochs: int | None = None
-    seconds: float | None = None
+    epochs: Size | None = None
+    seconds: Annotated[float, Between(0, 1e10)] | None = None
     """None after an interruption."""
 
 
@@ -68,7 +69,7 @@ class DataSummary:
 
     source: str | None = None
     description: str | None = None
-    parts: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Size] = field(default_factory=dict)
     """Sizes of the parts: train, validation, test."""
     split: str | None = None
     split_about: str | None = None
@@ -76,9 +77,9 @@ class DataSummary:
     """A fingerprint of the test data; runs of earlier versions have none."""
     decisions: tuple[str, ...] = ()
     """How the data were read, one sentence each."""
-    rejected: tuple[tuple[Any, ...], ...] = ()
-    """Rejected rows, each with the reason; only the first of many."""
-    rejected_count: int = 0
+    rejected: tuple[tuple[Any, str, str], ...] = ()
+    """Rejected rows, each with its text and the reason; only the first of many."""
+    rejected_count: Size = 0
 
 
 @final
@@ -86,10 +87,10 @@ class DataSummary:
 class TrustSummary:
     """Bounds of the test neighborhoods and how often they held, for each model and output."""
 
-    level: float
-    calibrated: int = 0
-    tested: int | None = None
-    coverage: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    level: Annotated[float, Between(1e-9, 1 - 1e-9)]
+    calibrated: Size = 0
+    tested: Size | None = None
+    coverage: Mapping[str, tuple[Share | None, ...]] = field(default_factory=dict)
     bound: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
 
@@ -98,8 +99,8 @@ class Trial(NamedTuple):
 
     weight: float | None
     """Weight of the game; None for DEEP."""
-    loss: float
-    deviation: float
+    loss: Measured
+    deviation: Measured
 
 
 @final
@@ -107,8 +108,8 @@ class Trial(NamedTuple):
 class TradeOff:
     """The weights that were tried, and the one that was chosen."""
 
-    trials: tuple[Trial, ...]
-    tolerance: float
+    trials: Annotated[tuple[Trial, ...], Between(1, 1000)]
+    tolerance: Annotated[float, Between(0, 10)]
     chosen: float | None
     loss: str
     """Name of the loss."""
@@ -167,11 +168,11 @@ class RunSummary:
     outputs: tuple[str, ...] = ()
     """What is predicted: targets, channels."""
     measures: tuple[Measure, ...] = ()
-    models: Mapping[str, ModelSummary] = field(default_factory=dict)
+    models: Annotated[Mapping[str, ModelSummary], _FEW] = field(default_factory=dict)
     """"DEEP", and "GAME" if there is one."""
     verdict: tuple[str, ...] = ()
     """What a reader should know before looking at the numbers, one sentence each."""
-    deviations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    deviations: Annotated[Mapping[str, tuple[Measured, ...]], _FEW] = field(default_factory=dict)
     deviation_unit: str | None = None
     trust: TrustSummary | None = None
     explanations: tuple[Example, ...] = ()
@@ -194,20 +195,15 @@ class RunSummary:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> RunSummary:
         """The summary from the content of a file, also of one that an earlier version wrote."""
-        content = _with_current_names(content)
-        trade_off = content.get("trade_off")
-        if trade_off:
-            trade_off = {**trade_off, "trials": tuple(Trial(**trial) for trial in trade_off["trials"])}
-        records = {
-            "data": _record(DataSummary, content.get("data") or {}),
-            "measures": tuple(_record(Measure, measure) for measure in content.get("measures") or ()),
-            "models": {name: _record(ModelSummary, model) for name, model in (content.get("models") or {}).items()},
-            "trust": _record(TrustSummary, content["trust"]) if content.get("trust") else None,
-            "explanations": tuple(_record(Example, item) for item in content.get("explanations") or ()),
-            "trade_off": _record(TradeOff, trade_off) if trade_off else None,
-            "baseline": _record(BaselineSummary, content["baseline"]) if content.get("baseline") else None,
-        }
-        return _record(cls, {**content, **records})
+        summary = checked(cls, _with_current_names(content))
+        scores = {name: model.scores for name, model in summary.models.items()}
+        if summary.baseline is not None:
+            scores["the baseline"] = summary.baseline.scores
+        for name, values in scores.items():
+            for measure in summary.measures:
+                value = values.get(measure.key)
+                checked(float | None, value, f"the score {shown(measure.key)} of {name}")
+        return summary
 
 
 def write(folder: Path, summary: RunSummary) -> None:
@@ -227,25 +223,10 @@ def read(folder: str | Path) -> RunSummary:
                 f"{Parameter('resume', True)}"
             ),
         )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+    with as_written("The summary of a run must be as it was written", where=path, cure="run again"):
+        content = json_of(path)
         content["kind"], content["models"]
         return RunSummary.from_json(content)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{path} must be as it was written", got=f"something else: {error}", cure="run again"
-        ) from None
-
-
-def _record(kind: type[T], content: Mapping[str, Any]) -> T:
-    """A record with the fields that are there and not None; lists become tuples."""
-    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    present = {name: value for name, value in content.items() if name in names and value is not None}
-    return kind(**{name: _frozen(value) for name, value in present.items()})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _with_current_names(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from pellucid.bins import FEWEST_IN_BIN, SIZE_EDGES, SizeBin, join_bins
 from pellucid.bounds import LEVEL, check_level, known_bounds, median_bounds, no_bound_reason, rank
 from pellucid.held_out import DRAWS, FEWEST, MOST, HeldOut, held_out
 from pellucid.neighborhoods import BaseNeighborhoods
+from pellucid.schemas import SMALLEST, SchemaError, Size, checked
+from pellucid.stored_arrays import array_of
 from pellucid.witnesses.base import WitnessFamily
 
 __all__ = [
@@ -216,23 +218,38 @@ class Calibration:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
         """What `to_dict` gave, also that of earlier versions, which knew no range of the predictions and no bins."""
-        floor = np.array(content["floor"], dtype=np.float64)
-        extent, usual, usual_in_bins = (
-            None if content.get(name) is None else np.array(content[name], dtype=np.float64)
-            for name in ("extent", "usual", "usual_in_bins")
-        )
-        sizes = None if content.get("sizes") is None else np.array(content["sizes"], dtype=np.int64)
-        scores = np.array(content["scores"], dtype=np.float64)
-        scores = scores.reshape(len(scores), -1, len(floor)) if len(scores) else np.zeros((0, 1, len(floor)))
+        floor = array_of(content["floor"], [None], "floor", low=SMALLEST)
+        edges = checked(tuple[Size, ...], content.get("edges", ()), "edges")
+        outputs, bins = len(floor), len(edges) + 1
+        scores = content["scores"]
+        if scores == [] or not isinstance(scores, list):
+            scores = array_of(scores, [0], "scores").reshape(0, 1, outputs)
+        else:
+            flat = isinstance(scores[0], list) and not isinstance(scores[0][0], list)  # one draw, in earlier versions
+            scores = array_of([[row] for row in scores] if flat else scores, [None, None, outputs], "scores", low=0.0,
+                              blanks=True)  # fmt: skip
+            if np.isnan(scores).any(2).all(1).any():
+                raise SchemaError("scores of a neighborhood are all blank")
+        arrays = {
+            name: None if content.get(name) is None else array_of(content[name], shape, name, low=0.0)
+            for name, shape in (
+                ("extent", [outputs]),
+                ("usual", [101, outputs]),
+                ("sizes", list(scores.shape[:2])),
+                ("usual_in_bins", [bins, 101, outputs]),
+            )
+        }
+        if list(edges) != sorted(set(edges)):
+            raise SchemaError("edges are not ascending")
+        sizes = arrays.pop("sizes")
         return cls(
-            scores=scores,
-            floor=floor,
-            extent=extent,
-            usual=usual,
-            sizes=sizes,
-            edges=tuple(int(edge) for edge in content.get("edges", ())),
-            usual_in_bins=usual_in_bins,
+            scores=scores, floor=floor, sizes=None if sizes is None else sizes.astype(int), edges=edges, **arrays
         )
+
+    def require_outputs(self, count: int, where: str) -> None:
+        """Refuse a calibration of another number of outputs."""
+        if len(self.floor) != count:
+            raise SchemaError(f"{where} has {len(self.floor)} outputs, not {count}")
 
 
 def _percentiles(deviations: np.ndarray) -> np.ndarray:

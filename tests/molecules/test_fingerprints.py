@@ -66,7 +66,7 @@ def test_environments_tell_where_a_bit_comes_from():
     ("call", "message"),
     [
         (lambda: Morgan(size=100), "`size` of Morgan must be a multiple of 64. Got 100"),
-        (lambda: Morgan(radius=-1), "`radius` must be a whole number >= 0"),
+        (lambda: Morgan(radius=-1), "`radius` must be a whole number between 0 and 100"),
         (lambda: Morgan()(["CCO", "not"]), "must be valid. Got 'not'"),
         (lambda: Morgan()(SMILES).similar_to(Morgan()(SMILES), threshold=1.0), "`threshold` must be between 0 and 1"),
         (lambda: Morgan()(SMILES).similar_to(Morgan(size=64)(SMILES)), "same size. Got 2048 and 64 bits"),

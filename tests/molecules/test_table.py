@@ -136,3 +136,22 @@ def test_texts_are_numbers_as_in_files():
     np.testing.assert_array_equal(prepare(["CCO", "CCN"], [["1", None], ["", 2.0]]).y, [[1, NAN], [NAN, 2]])
     with pytest.raises(InputError, match="`y` must be numbers, or blank.*could not convert '5_6' to a number"):
         prepare(["CCO", "CCN"], ["1.5", "5_6"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("C" * 20_000, "a text of 20,000 letters, of which 10,000 are allowed"),
+        ("C" * 1_001, "a molecule of 1,001 atoms, of which 1,000 are allowed"),
+        ("[13CH2]" * 1_200, "a molecule of 1,200 atoms, of which 1,000 are allowed"),
+    ],
+)
+def test_molecules_that_would_overflow_the_stack_are_refused_before_they_are_parsed(text, reason):
+    with pytest.raises(InputError, match=reason) as caught:
+        prepare([text, "CCO"], [1.0, 2.0])
+    assert len(str(caught.value)) < 500
+    assert [r.reason for r in prepare([text, "CCO"], [1.0, 2.0], on_error="skip").rejected] == [reason]
+
+
+def test_the_largest_molecules_are_read():
+    assert prepare(["C" * 1_000, "c1ccccc1" * 160], [1.0, 2.0]).smiles[0] == "C" * 1_000

@@ -25,8 +25,8 @@ def test_a_saved_forecaster_comes_back(trained, tmp_path):
     ("change", "message"),
     [
         (lambda c: {**c, "format": 99}, "format must be 1. Got 99, written by Pellucid"),
-        (lambda c: {**c, "scale": [1.0]}, "shift and scale are not 3 numbers each"),
-        (lambda c: {**c, "scale": [0.0, 1, 1]}, "the latter positive"),
+        (lambda c: {**c, "scale": [1.0]}, "scale has the shape .1,., not 3"),
+        (lambda c: {**c, "scale": [0.0, 1, 1]}, "scale has values outside of 1e-100 to 1e.100"),
         (lambda c: {**c, "settings": {**c["settings"], "width": 9}}, "size mismatch"),
         (lambda c: {**c, "settings": {**c["settings"], "colour": 1}}, "colour"),
         (lambda c: {k: v for k, v in c.items() if k != "shift"}, "where something is not: 'shift'"),

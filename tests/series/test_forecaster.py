@@ -82,7 +82,7 @@ def test_the_smallest_of_everything():
     ("settings", "message"),
     [
         ({"game": "uniform"}, '`game` of Forecaster must be "symmetric", "asymmetric" or None. Got \'uniform\''),
-        ({"horizon": 1}, "`horizon` must be a whole number >= 2. Got 1"),
+        ({"horizon": 1}, "`horizon` must be a whole number between 2 and 10000. Got 1"),
         ({"radius": 0}, "`radius` must be a whole number >= 1. Got 0"),
         ({"learning_rate": 0}, "`learning_rate` of Forecaster must be"),
         ({"context": 1, "order": 2}, "`context` must be a whole number >= 2. Got 1"),

@@ -84,3 +84,25 @@ def test_columns_of_numbers(tmp_path):
     path.write_text("x;y\n1,5;2\n4;\n")
     with pytest.raises(InputError, match="Got '' in a.csv, column 'y', row 3"):
         read_table(path).values("y")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' + "C" * 200_000 + '",1\n',
+        '"CCO,1\n' + "CCO,2\n" * 40_000,  # a quotation mark that is never closed
+        "CCO," + "9" * 10_000_000 + "\n",
+    ],
+)
+def test_cells_that_are_too_long_are_refused(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\n" + text)
+    with pytest.raises(InputError, match="a.csv must be a table whose cells have at most 131,072 letters"):
+        read_table(path)
+
+
+def test_long_lines_of_many_cells_are_read(tmp_path):
+    path = tmp_path / "a.csv"
+    names = [f"column {i}" for i in range(20_000)]
+    path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
+    assert read_table(path).header == names

@@ -136,9 +136,10 @@ def _typed_name(option: Option) -> str:
 
 
 def _game(domain: AnyDomain, summary: RunSummary) -> str:
-    settings = summary.settings
-    if settings["game"] is None:
+    game = summary.settings.get("game")
+    if game is None:
         return "no game"
-    strength = domain.strength_parameter(replace(domain.Settings(), game=settings["game"])) or "weight"
-    held_out = "held-out " if settings.get("held_out_game") else ""
-    return f"{held_out}{settings['game']} game, {strength} {settings[strength]:g}"
+    strength = domain.strength_parameter(replace(domain.Settings(), game=game)) or "weight"
+    held_out = "held-out " if summary.settings.get("held_out_game") else ""
+    value = summary.settings.get(strength)
+    return f"{held_out}{game} game" + (f", {strength} {value:g}" if isinstance(value, int | float) else "")

@@ -15,9 +15,12 @@ from pellucid.molecules.graphs import Graphs
 from pellucid.molecules.preparing import prepare
 from pellucid.molecules.table import Molecules
 from pellucid.numbers import counted
+from pellucid.schemas import shown
 from pellucid.splitting import hold_out
 from pellucid.trust import MOST
 
+# No tree on members that fit into memory has more levels.
+_MAX_DELTA = 50
 LabeledMolecules: TypeAlias = "Molecules | tuple[Sequence[str], Any]"
 """Molecules with measured values: a `Molecules`, or SMILES and y."""
 
@@ -114,11 +117,19 @@ def hold_out_validation(
 def checked_delta(value: Any) -> int:
     """Check by how many levels trees are smaller or larger than the rule."""
     try:
-        return operator.index(value)
+        delta = operator.index(value)
     except TypeError:
         raise InputError(
             "`delta` must be a whole number", got=f"{value!r}", cure="the paper uses 0", parameter="delta"
         ) from None
+    if abs(delta) > _MAX_DELTA:
+        raise InputError(
+            f"`delta` must be at most {_MAX_DELTA}, or minus that",
+            got=shown(delta),
+            cure="the paper uses 0",
+            parameter="delta",
+        )
+    return delta
 
 
 def checked_network(network: Any, molecules: Molecules) -> nn.Module:

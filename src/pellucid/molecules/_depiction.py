@@ -8,7 +8,9 @@ from rdkit import Chem
 from rdkit.Chem import rdDepictor
 
 from pellucid.errors import InputError
+from pellucid.molecules._smiles import parse
 from pellucid.molecules.substructures import Substructure, environment
+from pellucid.schemas import shown
 
 # How far the bonds that leave a substructure are drawn, and those between two atoms of its rim, from either.
 _STUB, _SHORT_STUB = 0.55, 0.3
@@ -16,9 +18,9 @@ _STUB, _SHORT_STUB = 0.55, 0.3
 
 def molecule_in_plane(smiles: str) -> Chem.Mol:
     """A molecule with coordinates in the plane."""
-    molecule = Chem.MolFromSmiles(smiles)
+    molecule, reason = parse(smiles)
     if molecule is None:
-        raise InputError("A molecule to be drawn must be a valid SMILES", got=f"{smiles!r}")
+        raise InputError("A molecule to be drawn must be a valid SMILES", got=f"{shown(smiles)}: {reason}")
     rdDepictor.Compute2DCoords(molecule)
     return molecule
 
@@ -44,6 +46,11 @@ def depict(substructure: Substructure) -> SubstructureDepiction:
     Bonds that leave it are single, for the fingerprint does not encode their order.
     """
     molecule = molecule_in_plane(substructure.molecule)
+    if substructure.atom >= molecule.GetNumAtoms():
+        raise InputError(
+            f"The central atom of a substructure must be one of the {molecule.GetNumAtoms()} of its molecule",
+            got=f"{substructure.atom}",
+        )
     atoms, bonds = environment(molecule, substructure.atom, substructure.radius)
     part, center, stubs = _cut_out(molecule, atoms, bonds, substructure.atom)
     if not substructure.radius:

@@ -14,6 +14,8 @@ from rdkit.Chem import rdMMPA
 
 from pellucid import _checks
 from pellucid.molecules._parallel import in_chunks
+from pellucid.molecules._smiles import parse
+from pellucid.schemas import SchemaError, shown
 
 # By default RDKit does not cut molecules with more than 20 bonds that could be cut.
 _MAX_CUT_BONDS = 10_000
@@ -74,6 +76,8 @@ class RGroups:
     @classmethod
     def from_lists(cls, by_kind: Mapping[str, Sequence[str]], largest: int) -> RGroups:
         """Groups as they are stored in JSON."""
+        for text in {text for texts in by_kind.values() for text in texts}:
+            _check_group(text)
         return cls(by_kind={kind: tuple(texts) for kind, texts in by_kind.items()}, largest=largest)
 
     @classmethod
@@ -113,6 +117,14 @@ class RGroups:
                     if text and text not in seen and Chem.MolFromSmiles(text) is not None:
                         seen.add(text)
                         yield text
+
+
+def _check_group(text: str) -> None:
+    """Refuse what does not hang on a molecule by one bond."""
+    group, reason = parse(text)
+    marks = [] if group is None else [atom for atom in group.GetAtoms() if atom.GetAtomMapNum()]
+    if len(marks) != 1 or marks[0].GetAtomMapNum() != 1 or marks[0].GetAtomicNum() or marks[0].GetDegree() != 1:
+        raise SchemaError(f"{shown(text)} is no group with one mark [*:1]{f': {reason}' if reason else ''}")
 
 
 def _count(smiles: Iterable[str], largest: int) -> Counter[tuple[str, str]]:

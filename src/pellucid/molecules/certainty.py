@@ -15,10 +15,12 @@ import numpy as np
 from pellucid.bounds import LEVEL, check_level
 from pellucid.errors import InputError
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
-from pellucid.molecules._plain import numbers, plain
+from pellucid.molecules._plain import plain
 from pellucid.molecules.fingerprints import Morgan
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.table import Molecules
+from pellucid.schemas import LARGEST, Share, Size, checked
+from pellucid.stored_arrays import array_of
 
 # Inner edges of the bins of similarity to the nearest training molecule that intervals are learned in.
 SIMILARITIES = (0.4, 0.6, 0.8)
@@ -67,16 +69,23 @@ class Certainty:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Certainty:
-        """What `to_dict` gave."""
-        nearest, interval = content["nearest_training_molecule"], content["prediction_interval"]
-        counts, probability = content["interval_learned_from"], content["calibrated_probability"]
+    def from_dict(cls, content: Mapping[str, Any], *, outputs: int) -> Certainty:
+        """What `to_dict` gave, of this number of targets."""
+
+        def optional(name: str, shape: Sequence[int], *, low: float = -LARGEST) -> np.ndarray | None:
+            return None if content[name] is None else array_of(content[name], shape, name, low=low, blanks=True)
+
+        nearest, counts = content["nearest_training_molecule"], content["interval_learned_from"]
         return cls(
-            nearest=NearestMolecule(nearest["smiles"] or "", nearest["similarity"], numbers(nearest["measured"])),
-            level=content["level"],
-            interval=None if interval is None else np.array([numbers(pair) for pair in interval]),
-            counts=None if counts is None else np.array(counts),
-            probability=None if probability is None else numbers(probability),
+            nearest=NearestMolecule(
+                checked(str | None, nearest["smiles"], "nearest") or "",
+                checked(Share, nearest["similarity"], "nearest.similarity"),
+                array_of(nearest["measured"], [outputs], "nearest.measured", blanks=True),
+            ),
+            level=check_level(content["level"]),
+            interval=optional("prediction_interval", [outputs, 2]),
+            counts=None if counts is None else np.array(checked(tuple[Size, ...], counts, "counts")).reshape(outputs),
+            probability=optional("calibrated_probability", [outputs], low=0.0),
         )
 
 

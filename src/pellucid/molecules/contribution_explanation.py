@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
 import numpy as np
 
 from pellucid.molecules import contribution_text, explanation_text
-from pellucid.molecules._plain import numbers, plain
+from pellucid.molecules._plain import plain
+from pellucid.molecules._smiles import molecule_of
 from pellucid.molecules.contributions import Terms, atom_sums, terms_of
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.numbers import decimals, listed
+from pellucid.schemas import Between, Size, checked
+from pellucid.stored_arrays import array_of
 from pellucid.witnesses.linear import LinearWitnesses
 
 if TYPE_CHECKING:
@@ -131,18 +134,24 @@ class ContributionExplanation(MoleculeExplanation):
 
     @classmethod
     def _fields_from(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        count = len(content["targets"])
+
+        def values(part: Mapping[str, Any], name: str, *, blanks: bool = False) -> np.ndarray:
+            return array_of(part[name], [count], name, blanks=blanks)
+
+        atoms = molecule_of(content["smiles"]).GetNumAtoms()
         return {
-            "base": np.array(content["base"]),
-            "atoms": np.array(content["atoms"]),
+            "base": values(content, "base"),
+            "atoms": array_of(content["atoms"], [atoms, count], "atoms"),
             "terms": tuple(
                 Term(
-                    bits=tuple(item["bits"]),
+                    bits=checked(Annotated[tuple[Size, ...], Between(1)], item["bits"], "terms.bits"),
                     substructures=tuple(Substructure.from_dict(s) for s in item["substructures"]),
-                    value=np.array(item["value"]),
-                    error=numbers(item["error"]),
-                    contribution=np.array(item["contribution"]),
-                    count=item["count"],
-                    present=item["present"],
+                    value=values(item, "value"),
+                    error=values(item, "error", blanks=True),
+                    contribution=values(item, "contribution"),
+                    count=checked(Size, item["count"], "terms.count"),
+                    present=checked(bool, item["present"], "terms.present"),
                 )
                 for item in content["terms"]
             ),

@@ -7,18 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.molecules import explanation_text
-from pellucid.molecules._plain import numbers, plain
+from pellucid.molecules._plain import plain
 from pellucid.molecules.certainty import Certainty
 from pellucid.molecules.exchanges import Exchange, GroupPair, exchanged_groups
 from pellucid.numbers import decimals
-from pellucid.trust import LEVEL
+from pellucid.schemas import LARGEST, Between, Size, as_written, checked
+from pellucid.stored_arrays import array_of
+from pellucid.trust import LEVEL, check_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -220,14 +222,16 @@ class MoleculeExplanation(Explanation):
         """
         # The module `explaining`, which the package takes this class from, has imported every kind.
         kinds = {kind.kind: kind for kind in (cls, *cls.__subclasses__()) if hasattr(kind, "kind")}
-        kind = kinds.get(content.get("kind", "tree"))
+        name = content.get("kind", "tree")
+        kind = kinds.get(name) if isinstance(name, str) else None
         if kind is None:
             raise InputError(
                 f"The explanation must be a {cls.__name__}, one of {', '.join(kinds)}",
-                got=f"{content.get('kind', 'tree')!r}",
+                got=f"{name!r}",
                 cure="use `MoleculeExplanation.from_dict`, or a later version",
             )
-        return kind(**common_fields(content, kind), **kind._fields_from(content))
+        with as_written("An explanation must be as it was written", where="one", cure="explain the molecule again"):
+            return kind(**common_fields(content, kind), **kind._fields_from(content))
 
     @classmethod
     @abstractmethod
@@ -268,46 +272,55 @@ class MoleculeExplanation(Explanation):
 
 def common_fields(content: Mapping[str, Any], kind: type[MoleculeExplanation]) -> dict[str, Any]:
     """The fields that all explanations have, from `to_dict`."""
-    targets, noun = tuple(content["targets"]), WITNESS_NOUNS[kind.kind]
-    members = tuple(
-        Member(
-            row["smiles"],
-            row["similarity"],
-            row["origin"],
-            np.array([row[f"predicted: {name}"] for name in targets]),
-            np.array([row[f"{noun}: {name}"] for name in targets]),
-            row.get("leaf"),
-            _measurements([row.get(f"measured: {name}") for name in targets]),
-            numbers([row[f"{noun}, held out: {name}"] for name in targets])
-            if f"{noun}, held out: {targets[0]}" in row
-            else None,
-        )
-        for row in content["members"]
+    targets, noun = (
+        checked(Annotated[tuple[str, ...], Between(1)], content["targets"], "targets"),
+        WITNESS_NOUNS[kind.kind],
     )
+    outputs = [len(targets)]
+
+    def numbers_of(row: Mapping[str, Any], part: str, *, blanks: bool = False) -> np.ndarray:
+        values = [row.get(f"{part}: {name}") if blanks else row[f"{part}: {name}"] for name in targets]
+        return array_of(values, outputs, f"members.{part}", blanks=blanks)
+
+    members = []
+    for row in checked(Annotated[tuple[dict[str, Any], ...], Between(1)], content["members"], "members"):
+        has_held_out = any(f"{noun}, held out: {name}" in row for name in targets)
+        measured = numbers_of(row, "measured", blanks=True)
+        members.append(
+            Member(
+                checked(str, row["smiles"], "members.smiles"),
+                checked(float, row["similarity"], "members.similarity"),
+                checked(str, row["origin"], "members.origin"),
+                numbers_of(row, "predicted"),
+                numbers_of(row, noun),
+                None if row.get("leaf") is None else checked(int, row["leaf"], "members.leaf"),
+                None if np.isnan(measured).all() else measured,
+                numbers_of(row, f"{noun}, held out", blanks=True) if has_held_out else None,
+            )
+        )
+
+    def optional(name: str, *, low: float = -LARGEST) -> np.ndarray | None:
+        return None if content.get(name) is None else array_of(content[name], outputs, name, low=low, blanks=True)
+
+    certainty = content.get("certainty")
     return {
-        "smiles": content["smiles"],
+        "smiles": checked(str, content["smiles"], "smiles"),
         "targets": targets,
-        "prediction": np.array(content["prediction"]),
-        "members": members,
-        "deviation": np.array(content["deviation"]),
-        "local_auc": numbers(content["local_auc"]),
-        "level": content.get("level", LEVEL),
-        "bound": _optional(content, "bound"),
-        "calibrated": content.get("calibrated", 0),
-        "calibrated_sizes": tuple(content.get("calibrated_sizes", (None, None))),
-        "held_out_deviation": _optional(content, "held_out_deviation"),
-        "held_out_explained": _optional(content, "held_out_explained"),
-        "certainty": None if content.get("certainty") is None else Certainty.from_dict(content["certainty"]),
+        "prediction": array_of(content["prediction"], outputs, "prediction"),
+        "members": tuple(members),
+        "deviation": array_of(content["deviation"], outputs, "deviation", low=0.0),
+        "local_auc": array_of(content["local_auc"], outputs, "local_auc", low=0.0, blanks=True),
+        "level": check_level(content.get("level", LEVEL)),
+        "bound": optional("bound", low=0.0),
+        "calibrated": checked(Size, content.get("calibrated", 0), "calibrated"),
+        "calibrated_sizes": checked(
+            tuple[Size | None, Size | None], content.get("calibrated_sizes", (None, None)), "calibrated_sizes"
+        ),
+        "held_out_deviation": optional("held_out_deviation", low=0.0),
+        "held_out_explained": optional("held_out_explained"),
+        "certainty": None if certainty is None else Certainty.from_dict(certainty, outputs=len(targets)),
     }
-
-
-def _optional(content: Mapping[str, Any], name: str) -> np.ndarray | None:
-    return None if content.get(name) is None else numbers(content[name])
 
 
 def _number(values: np.ndarray | None, k: int) -> float | None:
     return None if values is None or not np.isfinite(values[k]) else float(values[k])
-
-
-def _measurements(values: Sequence[float | None]) -> np.ndarray | None:
-    return None if all(value is None for value in values) else numbers(values)

@@ -19,6 +19,11 @@ from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules._smiles import molecule_of
 
+MOST_BITS = 1 << 20
+"""The most bits of a fingerprint."""
+MAX_RADIUS = 100
+"""The largest radius of a substructure; few molecules are as large."""
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +42,8 @@ class Morgan:
     size: int = 2048
 
     def __post_init__(self) -> None:
-        _checks.whole(self.radius, 0, "radius")
-        _checks.whole(self.size, 64, "size")
+        _checks.whole(self.radius, 0, "radius", MAX_RADIUS)
+        _checks.whole(self.size, 64, "size", MOST_BITS)
         if self.size % 64:
             raise InputError(
                 "`size` of Morgan must be a multiple of 64",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from pellucid.models import Fitted
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
-from pellucid.storage import TEXTS, Entries, Entry, Form, optional, stored
+from pellucid.schemas import Between, SchemaError, checked
+from pellucid.storage import TEXTS, Entries, Entry, Form, optional, plain, stored
+from pellucid.stored_arrays import array_of, check_array
 from pellucid.trust import Calibration
 
 
@@ -27,21 +29,21 @@ def _groups_to_dict(groups: RGroups) -> dict[str, Any]:
 
 
 def _groups_from_dict(content: Mapping[str, Any]) -> RGroups:
-    return RGroups.from_lists(content["groups"], int(content["largest_group"]))
+    return RGroups.from_lists(
+        checked(dict[str, tuple[str, ...]], content["groups"], "groups"),
+        checked(Annotated[int, Between(1, 1000)], content["largest_group"], "largest_group"),
+    )
 
 
-def _measured_from_lists(rows: list[list[float | None]]) -> np.ndarray:
-    return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-
-
-def _witness_from_text(text: str) -> Literal["tree", "contributions"]:
-    return "tree" if text == "tree" else "contributions"
+def _measured_from_lists(rows: Any) -> np.ndarray:
+    return array_of(rows, [None, None], "y", blanks=True)
 
 
 MEASURED: Form[np.ndarray] = Entry(_measured_to_lists, _measured_from_lists)
 """A table of measured values, blanks where there are none."""
 REJECTED: Form[tuple[Rejection, ...]] = Entry(
-    lambda rows: [list(row) for row in rows], lambda rows: tuple(Rejection(*row) for row in rows)
+    lambda rows: [list(row) for row in rows],
+    lambda content: tuple(Rejection(*row) for row in checked(tuple[tuple[int, str, str], ...], content)),
 )
 GROUPS: Form[RGroups] = Entries(_groups_to_dict, _groups_from_dict)
 
@@ -55,7 +57,7 @@ class FittedProperties(Fitted):
     task: Task = stored(
         Entries(Task.to_dict, lambda content: Task.from_dict({**content, "kind": content["settings"]["task"]}))
     )
-    own_network: bool = stored(Entry(bool, bool))
+    own_network: bool = stored(plain(bool))
     """Whether the network is the user's: code, which is not saved."""
     groups: RGroups = stored(GROUPS)
     smiles: tuple[str, ...] = stored(TEXTS)
@@ -63,7 +65,7 @@ class FittedProperties(Fitted):
     rejected: tuple[Rejection, ...] = stored(REJECTED)
     pool: tuple[str, ...] = stored(TEXTS)
     calibration: Calibration | None = stored(optional(Calibration))
-    witness: Literal["tree", "contributions"] = stored(Entry(str, _witness_from_text))
+    witness: Literal["tree", "contributions"] = stored(plain(Literal["tree", "contributions"]))
     """What predictions are explained by."""
     intervals: PredictionIntervals | None = stored(optional(PredictionIntervals))
     """Of measured values, for regression."""
@@ -71,6 +73,19 @@ class FittedProperties(Fitted):
     """For classification."""
     held_out: tuple[str, ...] = stored(TEXTS)
     """Those of the labeled molecules that the network did not learn from."""
+
+    @classmethod
+    def check(cls, record: Mapping[str, Any], model: Any) -> None:
+        """Targets and molecules in all parts."""
+        targets, molecules = len(record["targets"]), len(record["smiles"])
+        check_array(record["y"], [molecules, targets], "y", blanks=True)
+        for name in ("shift", "scale"):
+            check_array(getattr(record["task"], name), [targets], name)
+        if not targets:
+            raise SchemaError("there are no targets")
+        for name in ("calibration", "intervals", "probabilities"):
+            if record[name] is not None:
+                record[name].require_outputs(targets, name)
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple, final
 
@@ -20,8 +20,9 @@ from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.table import canonicals
 from pellucid.neighborhoods import Neighborhoods
+from pellucid.schemas import SchemaError, checked, shown
 
-FORMAT = 2
+FORMAT = 3
 MORGAN = Morgan()
 ORIGINS = ("itself", "given", "pool", "analog")
 # The groups of fewer molecules are not cached.
@@ -112,8 +113,10 @@ class SimilarityRule:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> SimilarityRule:
         """The rule that `dataclasses.asdict` was called on."""
-        rest = {name: value for name, value in content.items() if name != "fingerprints"}
-        return cls(fingerprints=Morgan(**content["fingerprints"]), **rest)
+        for kind, part in ((cls, content), (Morgan, content["fingerprints"])):
+            if {*part} != {each.name for each in fields(kind)}:  # no default must take the place of what was renamed
+                raise SchemaError(f"a {kind.__name__} has other fields than {shown(list(part))}")
+        return checked(cls, content, "similar")
 
     def groups(
         self, smiles: Sequence[str], *, progress: bool = False, jobs: int | None = None, cache: Cache = "default"

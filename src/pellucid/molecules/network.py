@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES
 from pellucid.molecules.graphs import GraphBatch, Graphs
 
+MAX_DEPTH = 100
+"""The most rounds of message passing: few molecules are as long."""
+
 
 @final
 class BondMessages(nn.Module):

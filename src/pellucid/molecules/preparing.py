@@ -12,6 +12,7 @@ from rdkit import Chem, rdBase
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.table import Molecules, Rejection, canonical
 from pellucid.numbers import counted
+from pellucid.schemas import shown
 from pellucid.tables import LARGEST, value_of
 
 # The most rows that an error message lists.
@@ -229,7 +230,7 @@ def _merge(values: np.ndarray) -> np.ndarray:
 
 
 def _rejection_error(rejected: Sequence[Rejection], rows: int, can_skip: bool) -> InputError:
-    first = "; ".join(f"row {r.row} ({r.smiles!r}): {r.reason}" for r in rejected[:_LISTED])
+    first = "; ".join(f"row {r.row} ({shown(r.smiles)}): {r.reason}" for r in rejected[:_LISTED])
     more = f"; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else ""
     return InputError(
         "Every row must hold a valid molecule with at least one value",

@@ -18,7 +18,7 @@ from pellucid.molecules.explanation import WITNESS_NOUNS
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import SimilarityRule
-from pellucid.molecules.network import GraphNetwork
+from pellucid.molecules.network import MAX_DEPTH, GraphNetwork
 from pellucid.molecules.tasks import TASKS
 from pellucid.named_games import GAMES, GameName, named_game
 from pellucid.witnesses import LinearFamily, TreeFamily, WitnessFamily
@@ -67,7 +67,8 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
                 "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
         self._require_whole(1, "refit")
-        self._require_size("width", "depth")
+        self._require_size("width")
+        self._require_whole(1, "depth", most=MAX_DEPTH)
         self._require_number(0, "margin")
         self._require_number(1e-9, "multiplier_rate")
         self._require_share("share", least=1e-9)

@@ -12,7 +12,7 @@ from pellucid.molecules.explanation_page import bound_text, view
 from pellucid.numbers import decimals
 from pellucid.report.numbers import fixed, number
 from pellucid.report.page import write_page
-from pellucid.report.sections import common, ranked, share
+from pellucid.report.sections import common, ranked, require_outputs, share
 from pellucid.summaries import Example, RunSummary
 
 
@@ -29,6 +29,8 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     pictures = Pictures()
     examples = ranked(summary)
     explanations = [MoleculeExplanation.from_dict(example.explanation) for example in examples]
+    for example, explanation in zip(examples, explanations, strict=True):
+        require_outputs(summary, example, explanation.targets)
     digits = [decimals(e.prediction[k] for e in explanations) for k in range(len(summary.outputs))]
     items = [
         _item(example, explanation, i, digits, pictures)

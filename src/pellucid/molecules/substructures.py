@@ -5,14 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 
 from pellucid.errors import InputError
 from pellucid.molecules._smiles import molecule_of
-from pellucid.molecules.fingerprints import Morgan
+from pellucid.molecules.fingerprints import MAX_RADIUS, Morgan
+from pellucid.schemas import Between, Size, checked
 
 # Atoms that SMILES writes without brackets.
 _PLAIN = frozenset(["B", "C", "N", "O", "P", "S", "F", "Cl", "Br", "I", "b", "c", "n", "o", "p", "s", "*"])
@@ -41,11 +42,11 @@ class Substructure:
         Texts of other substructures that set the same bit; where there are any, the bit is ambiguous.
     """
 
-    bit: int
+    bit: Size
     smiles: str
-    radius: int
+    radius: Annotated[int, Between(0, MAX_RADIUS)]
     molecule: str
-    atom: int
+    atom: Size
     others: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class Substructure:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Substructure:
         """The substructure that `to_dict` was called on."""
-        return cls(**{**content, "others": tuple(content["others"])})
+        return checked(cls, content, "substructure")
 
 
 def find_substructures(bits: Iterable[int], molecules: Sequence[str], morgan: Morgan) -> dict[int, Substructure]:

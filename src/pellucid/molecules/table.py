@@ -13,6 +13,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._smiles import parse
 from pellucid.numbers import counted
+from pellucid.schemas import shown
 
 # The most targets that a summary lists.
 _LISTED = 5
@@ -139,7 +140,7 @@ def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -
             if reason:
                 raise InputError(
                     "Every molecule must be an organic one, as a valid SMILES",
-                    got=f"{text!r}{f' at position {i + 1}' if len(items) > 1 else ''}: {reason}",
+                    got=f"{shown(text)}{f' at position {i + 1}' if len(items) > 1 else ''}: {reason}",
                     cure="remove it, or fix it",
                 )
             result.append(smiles)

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from pellucid.errors import InputError, Parameter
+from pellucid.schemas import SMALLEST
+from pellucid.stored_arrays import array_of
 
 TASKS = ("classification", "regression")
 
@@ -110,5 +112,6 @@ class Task:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Task:
         """The task that `to_dict` was called on; its kind is added to the content."""
-        shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
+        shift = array_of(content["shift"], [None], "shift")
+        scale = array_of(content["scale"], [len(shift)], "scale", low=SMALLEST)
         return cls(kind=content["kind"], shift=shift, scale=scale)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, final
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast, final
 
 import numpy as np
 
 from pellucid.molecules import explanation_text, tree_explanation_text
 from pellucid.molecules.explanation import Member, MoleculeExplanation
+from pellucid.molecules.fingerprints import MOST_BITS
 from pellucid.molecules.substructures import Substructure, find_substructures
 from pellucid.numbers import decimals
+from pellucid.schemas import Between, SchemaError, checked
+from pellucid.witnesses.stored_trees import nodes_of, path_of
 from pellucid.witnesses.tree import TreeWitnesses
 from pellucid.witnesses.tree_witness import TreeWitness
 
@@ -98,22 +101,27 @@ class TreeExplanation(MoleculeExplanation):
 
     @classmethod
     def _fields_from(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        targets, rows = list(content["targets"]), content["members"]
-        gaps = np.array([[row[f"predicted: {name}"] - row[f"tree: {name}"] for name in targets] for row in rows])
-        structures = [Substructure.from_dict(item) for item in content["substructures"]]
+        targets = list(content["targets"])
+        bits = checked(Annotated[int, Between(1, MOST_BITS)], content["bits"], "bits")
+        nodes = nodes_of(content["tree"], features=bits, outputs=len(targets))
+        splits = {int(feature) for feature in nodes["feature"] if feature >= 0}
+        structures = {s.bit: s for s in map(Substructure.from_dict, content["substructures"])}
+        if splits - structures.keys():
+            raise SchemaError(f"the substructure of bit {min(splits - structures.keys())} is absent")
+        gaps = [[row[f"predicted: {name}"] - row[f"tree: {name}"] for name in targets] for row in content["members"]]
         return {
             "witness": TreeWitness(
                 center=0,
-                size=len(rows),
+                size=len(gaps),
                 rmse=float(np.sqrt(np.square(gaps).mean())),
-                feature_names=bit_names(content["bits"]),
+                feature_names=bit_names(bits),
                 output_names=targets,
                 place=content["smiles"],
-                nodes={name: np.array(values) for name, values in content["tree"].items()},
+                nodes=nodes,
             ),
-            "path": tuple(content["path"]),
-            "substructures": {structure.bit: structure for structure in structures},
-            "divergence": content.get("divergence"),
+            "path": path_of(content["path"], nodes),
+            "substructures": structures,
+            "divergence": checked(float | None, content.get("divergence"), "divergence"),
         }
 
     def plot(self, target: str | int | None = None, *, title: str | None = None) -> Figure:
@@ -132,7 +140,12 @@ class TreeExplanation(MoleculeExplanation):
 
 def bit_names(size: int) -> list[str]:
     """Names of the features of the witnesses."""
-    return [f"bit {i}" for i in range(size)]
+    return list(_bit_names(size))
+
+
+@lru_cache(maxsize=2)
+def _bit_names(size: int) -> tuple[str, ...]:
+    return tuple(f"bit {i}" for i in range(size))
 
 
 def explain_by_tree(witnesses: TreeWitnesses, around: ExplainedNeighborhood) -> TreeExplanation:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
+from pellucid.errors import InputError
 from pellucid.report.charts import histogram, trade_off
 from pellucid.report.numbers import NOTHING, change, counted, number, percent
 from pellucid.summaries import Example, RunSummary
@@ -98,7 +99,7 @@ def tiles(summary: RunSummary) -> list[dict[str, str]]:
     for row in rows[:1] + apart[:1]:
         values = row["values"]
         if values.get(main) is not None:
-            note = _beside(row["change"], number(values["DEEP"])) if row["change"] else "DEEP"
+            note = _beside(row["change"], number(values.get("DEEP"))) if row["change"] else "DEEP"
             result.append({"name": row["title"], "value": number(values[main]), "note": note})
     bounds = summary.trust.bound.get(main, ()) if summary.trust else ()
     calibrated = [k for k, bound in enumerate(bounds) if bound is not None]
@@ -116,6 +117,16 @@ def ranked(summary: RunSummary) -> list[Example]:
     """The explanations of a summary, which begins with the most trustworthy; of few, none is named least or most."""
     examples = list(summary.explanations)
     return examples if len(examples) >= _FEW else [replace(example, rank="others") for example in examples]
+
+
+def require_outputs(summary: RunSummary, example: Example, outputs: Sequence[str]) -> None:
+    """Refuse an explanation of other outputs than those of the run, or with measured values of others."""
+    if tuple(outputs) != summary.outputs or len(example.measured or outputs) != len(outputs):
+        raise InputError(
+            f"The explanations of a run must be of its outputs, which are {', '.join(summary.outputs) or 'none'}",
+            got=f"one of {', '.join(outputs)}",
+            cure="run again",
+        )
 
 
 def share(summary: RunSummary, noun: str) -> str:

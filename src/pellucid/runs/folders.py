@@ -16,6 +16,7 @@ from pellucid.locking import locked
 from pellucid.options import Options, options_of, updated
 from pellucid.runs import occupied
 from pellucid.runs.occupied import CHECKPOINTS, READING
+from pellucid.schemas import SchemaError, as_written, checked, json_of, shown
 from pellucid.summaries import MODEL_FOLDERS, RunSummary
 from pellucid.writing import remove_drafts, write_text
 
@@ -116,13 +117,12 @@ def load_reading(domain: Domain[Any, Any], folder: Path, values: Mapping[str, An
     path = next((p / READING for p in (folder, folder.resolve().parent) if (p / READING).is_file()), None)
     reading = domain.Reading()
     if path is not None:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            reading = domain.Reading(**{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()})
-        except (ValueError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{path} must be as it was written", got=f"something else: {error}", cure="delete it"
-            ) from None
+        with as_written("The record of how files were read must be as it was written", where=path, cure="delete it"):
+            content = checked(dict[str, Any], json_of(path))
+            unknown = {*content} - {option.name for option in options_of(domain.Reading)}
+            if unknown:
+                raise SchemaError(f"there is no option {shown(min(unknown))}")
+            reading = checked(domain.Reading, content)
     return updated(reading, values)
 
 

@@ -6,19 +6,21 @@ import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import numpy as np
 import torch
 
 from pellucid.errors import InputError
 from pellucid.explanations import Explanation
+from pellucid.schemas import LARGEST, SMALLEST, Between, SchemaError, Size, as_written, checked
 from pellucid.series import explanation_text
 from pellucid.series.explanation_text import COLUMNS
 from pellucid.series.overall import RecordingLaw
 from pellucid.series.stability import instability_note, spectral_radius
 from pellucid.series.steadiness import Steadiness
-from pellucid.trust import LEVEL
+from pellucid.stored_arrays import array_of
+from pellucid.trust import LEVEL, check_level
 from pellucid.witnesses import lag_names
 from pellucid.witnesses.linear import LinearWitness
 
@@ -234,22 +236,8 @@ class ForecastExplanation(Explanation):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ForecastExplanation:
         """The explanation that `to_dict` was called on, also after a way through JSON."""
-        arrays: dict[str, Any] = {
-            name: None if (v := content.get(name)) is None else np.array(v, dtype=np.float64) for name in _ARRAYS
-        }
-        steadiness = content.get("steadiness")
-        return cls(
-            channels=tuple(content["channels"]),
-            order=content["order"],
-            radius=content["radius"],
-            level=content.get("level", LEVEL),
-            calibrated=content.get("calibrated", 0),
-            why_not=content.get("why_not"),
-            forced=content.get("forced"),
-            overall=RecordingLaw.from_dict(content["overall"]) if content.get("overall") else None,
-            steadiness=None if steadiness is None else Steadiness.from_dict(steadiness),
-            **arrays,
-        )
+        with as_written("An explanation must be as it was written", where="one", cure="explain the forecast again"):
+            return cls(**_fields_from(content))
 
     def rows(self) -> Iterator[list[Any]]:
         """A row per step and channel, after the names of the columns.
@@ -320,3 +308,49 @@ def _plain(values: np.ndarray) -> Any:
 def _cell(value: float) -> float | str:
     """A number of a table; blank where it is not known."""
     return "" if np.isnan(value) else float(value)
+
+
+def _fields_from(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an explanation from `to_dict`, checked against each other."""
+    channels = checked(Annotated[tuple[str, ...], Between(1)], content["channels"], "channels")
+    order = checked(Annotated[int, Between(1, 2**20)], content["order"], "order")
+    c, context = len(channels), content["context"]
+    mean = array_of(content["mean"], [None, c], "mean")
+    steps = len(mean)
+    shapes: dict[str, list[int | None]] = {
+        "covariance": [steps, c, c],
+        "parameters": [steps, 1 + order * c, c],
+        "witnessed": [steps, c],
+        "fit": [steps],
+        "shift": [c],
+        "scale": [c],
+        "actual": [steps, c],
+        "bound": [steps, c],
+        "explained": [c],
+    }
+    least = {"fit": 0.0, "bound": 0.0, "scale": SMALLEST}
+    required = ("covariance", "parameters", "witnessed", "fit")
+    arrays = {
+        name: array_of(
+            content[name], shape, name, low=least.get(name, -LARGEST), blanks=name in ("bound", "explained", "actual")
+        )
+        for name, shape in shapes.items()
+        if name in required or content.get(name) is not None
+    }
+    if (arrays["covariance"].diagonal(axis1=1, axis2=2) < 0).any():
+        raise SchemaError("covariance has negative variances")
+    overall, steadiness = content.get("overall"), content.get("steadiness")
+    return {
+        "channels": channels,
+        "order": order,
+        "radius": checked(Size, content["radius"], "radius"),
+        "context": array_of(context, [None, c], "context"),
+        "mean": mean,
+        **arrays,
+        "level": check_level(content.get("level", LEVEL)),
+        "calibrated": checked(Size, content.get("calibrated", 0), "calibrated"),
+        "why_not": checked(str | None, content.get("why_not"), "why_not"),
+        "forced": checked(bool | None, content.get("forced"), "forced"),
+        "overall": None if overall is None else RecordingLaw.from_dict(overall, order=order, channels=c),
+        "steadiness": None if steadiness is None else Steadiness.from_dict(steadiness),
+    }

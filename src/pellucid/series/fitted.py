@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Annotated, Any, NamedTuple, final
 
 from pellucid.models import Fitted
+from pellucid.schemas import Between, SchemaError, checked
 from pellucid.series.network import Network
 from pellucid.series.scaling import Scaling
 from pellucid.storage import TEXTS, WHOLE, Entries, Entry, by_name, stored
@@ -16,15 +17,15 @@ from pellucid.trust import Calibration
 class Choices(NamedTuple):
     """Settings that are chosen by the data where the user leaves them open."""
 
-    order: int
-    radius: int
-    ridge: float
-    linear: int
+    order: Annotated[int, Between(1, 2**20)]
+    radius: Annotated[int, Between(1, 2**31)]
+    ridge: Annotated[float, Between(0)]
+    linear: Annotated[int, Between(0, 2**20)]
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Choices:
         """The choices that `_asdict` was called on."""
-        return cls(*(content[name] for name in cls._fields))
+        return checked(cls, content)
 
 
 @final
@@ -40,6 +41,15 @@ class FittedForecaster(Fitted):
     choices: Choices = stored(Entry(Choices._asdict, Choices.from_dict, key="chosen"))
     kept: int = stored(WHOLE)
     calibrations: dict[str, Calibration] = stored(by_name(Calibration))
+
+    @classmethod
+    def check(cls, record: Mapping[str, Any], model: Any) -> None:
+        """Channels in all parts, and no more lags than there is context."""
+        channels, choices = len(record["channels"]), record["choices"]
+        if not channels or max(choices.order, choices.linear) > model.context:
+            raise SchemaError(f"there are no channels, or the context of {model.context} is shorter than the lags")
+        for name, calibration in record["calibrations"].items():
+            calibration.require_outputs(channels, f"the calibration {name!r}")
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,9 @@ from pellucid.series.steadiness import Steadiness, recording_steadiness
 from pellucid.series.witness_fitter import WitnessFitter
 from pellucid.trust import LEVEL, Calibration, HeldOut
 
+# More of these take more memory, or time, than there is.
+_MAX_CONTEXT, _MAX_HORIZON = 1 << 20, 10_000
+
 
 class Forecast(NamedTuple):
     """The distribution along a forecast: each value given the context and the means before it."""
@@ -172,9 +175,9 @@ class Forecaster(Model[FittedForecaster]):
             )
         self._require_type(bool, "held_out_game")
         self._check(checked_channels, "channels")
-        self._require_whole(1, "context")
+        self._require_whole(1, "context", most=_MAX_CONTEXT)
         self._require_size("width", "kernel")
-        self._require_whole(2, "horizon")
+        self._require_whole(2, "horizon", most=_MAX_HORIZON)
         self._require_whole(1, "order", "radius", "stride", optional=True)
         self._require_whole(0, "linear", optional=True)
         self._require_number(0, "weight")

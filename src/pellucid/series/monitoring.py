@@ -123,7 +123,7 @@ def healthy_of(text: str) -> Any:
         f"{Parameter('healthy')} must be a number of recordings, a share such as 0.2, places such as 20:160, or a "
         "folder"
     )
-    if re.fullmatch(r"\d+", text):
+    if re.fullmatch(r"\d{1,18}", text):
         return int(text)
     if re.fullmatch(r"\d*\.\d+", text):
         if not 0 < float(text) <= 1:

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from pellucid.builders import from_lists
+from pellucid.schemas import Size, checked
 from pellucid.series.data import Recordings
 from pellucid.series.network import Network
 from pellucid.series.steadiness import Steadiness
 from pellucid.series.witness_fitter import WitnessFitter
+from pellucid.stored_arrays import array_of
 
 SEQUENCES = 256
 """Sequences of a recording that its law is fitted to, at most; they are evenly spaced."""
@@ -84,17 +86,16 @@ class RecordingLaw:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> RecordingLaw:
-        """The law that `to_dict` was called on."""
-        shares = {
-            name: np.array([np.nan if v is None else v for v in content[name]]) for name in ("explained", "local")
-        }
+    def from_dict(cls, content: Mapping[str, Any], *, order: int, channels: int) -> RecordingLaw:
+        """The law that `to_dict` was called on, of this order and number of channels."""
+        explained, local = (array_of(content[name], [channels], name, blanks=True) for name in ("explained", "local"))
         steadiness = content.get("steadiness")
         return cls(
-            parameters=np.array(content["parameters"]),
-            positions=content["positions"],
+            parameters=array_of(content["parameters"], [1 + order * channels, channels], "overall.parameters"),
+            explained=explained,
+            local=local,
+            positions=checked(Size, content["positions"], "overall.positions"),
             steadiness=None if steadiness is None else Steadiness.from_dict(steadiness),
-            **shares,
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.report.page import embed, write_page
-from pellucid.report.sections import common, ranked, share
+from pellucid.report.sections import common, ranked, require_outputs, share
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.explanation_page import CHANNELS, channels_of, law_texts, view
 from pellucid.series.explanation_text import deviations
@@ -35,6 +35,8 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     examples = groups["least"][::-1] + groups["most"] + groups["others"][::-1]
     chosen = examples[: max(2, _PANELS // max(1, min(CHANNELS, len(summary.outputs))))]
     explanations = [ForecastExplanation.from_dict(example.explanation) for example in chosen]
+    for example, explanation in zip(chosen, explanations, strict=True):
+        require_outputs(summary, example, explanation.channels)
     items = [
         {"rank": example.rank, "place": example.place or f"forecast {i + 1}", "view": view(explanation)}
         for i, (example, explanation) in enumerate(zip(chosen, explanations, strict=True))

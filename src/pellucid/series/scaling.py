@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.schemas import SMALLEST
 from pellucid.series.network import Gaussian
+from pellucid.stored_arrays import array_of
 
 # Sequences that are standardized at once.
 _CHUNK = 4096
@@ -46,14 +48,10 @@ class Scaling:
         channels : int
             The number of channels, which is checked.
         """
-        shift, scale = (np.array(content[name], dtype=np.float64) for name in ("shift", "scale"))
-        if (
-            shift.shape != (channels,)
-            or scale.shape != (channels,)
-            or not (np.isfinite(shift).all() and (scale > 0).all())
-        ):
-            raise ValueError(f"shift and scale are not {channels} numbers each, the latter positive")
-        return cls(shift, scale)
+        return cls(
+            array_of(content["shift"], [channels], "shift"),
+            array_of(content["scale"], [channels], "scale", low=SMALLEST),
+        )
 
     def standardize(self, sequences: np.ndarray) -> Tensor:
         """Values (S, ..., c) as the network reads them; centered in the data's own precision."""

@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.schemas import checked
 from pellucid.series.steadiness_words import steadiness_word
+from pellucid.stored_arrays import array_of
 from pellucid.witnesses.linear import LinearWitnesses
 
 
@@ -69,7 +71,8 @@ class Steadiness:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Steadiness:
         """The steadiness that `to_dict` was called on."""
-        return cls(changes=np.array(content["changes"], dtype=np.float64), places=tuple(content["places"]))
+        places = checked(tuple[str, ...], content["places"], "places")
+        return cls(changes=array_of(content["changes"], [len(places)], "changes", low=0.0, blanks=True), places=places)
 
 
 def law_changes(witnesses: LinearWitnesses, first: Tensor, second: Tensor, units: Tensor) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
+from pellucid.schemas import shown
 from pellucid.series._arrow import floats
 from pellucid.series.stamps import Stamps, stamps_of
 from pellucid.tables import is_number
@@ -98,7 +99,7 @@ class Table:
         cure = f". Numbers with a decimal comma are read with {Parameter('decimal', ',')}" if comma else ""
         return InputError(
             "Every cell must be a number",
-            got=f"{cells[row]!r} in {self.file}, column {name!r}, row {self.rows[row]}",
+            got=f"{shown(cells[row])} in {self.file}, column {name!r}, row {self.rows[row]}",
             cure=f"correct it, or leave that column out with {Parameter('drop'):=}{cure}",
             parameter="drop",
         )

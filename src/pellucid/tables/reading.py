@@ -12,9 +12,10 @@ from typing import NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.paths import kind_of
+from pellucid.schemas import shown
 from pellucid.tables.cells import value_of
 from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
-from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of
+from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of, unreadable
 
 # Lines in which the first two rows are looked for: a quoted cell may go on over several.
 _HEAD = 50
@@ -47,7 +48,7 @@ class Table(NamedTuple):
             if value is None or math.isnan(value):
                 raise InputError(
                     "Every cell must be a number",
-                    got=f"{cell.strip()!r} in {self.source}, column {name!r}, row {number}",
+                    got=f"{shown(cell.strip())} in {self.source}, column {name!r}, row {number}",
                     cure="correct it, or leave that row out",
                 )
             values.append(value)
@@ -90,11 +91,8 @@ def open_table(path: str | Path, *, bare: bool = False, undecodable: Undecodable
     path = Path(path)
     rest = lines_of(path, undecodable)
     head = list(islice(rest, _HEAD))
-    try:
-        separator = separator_of(head)
-        header = next((row for row in rows_of(head, separator) if any(row)), [])
-    except csv.Error as error:
-        raise _unreadable(path.name, error) from None
+    separator = separator_of(head)
+    header = next((row for row in rows_of(head, separator) if any(row)), [])
     lines = chain(head, rest)
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     if _is_list(header, separator, smi=suffix.lower() == ".smi", bare=bare):
@@ -121,7 +119,7 @@ def _rows(lines: Iterator[str], separator: str, source: str) -> Iterator[tuple[i
                 yield number, cells
             number = reader.line_num + 1
     except csv.Error as error:
-        raise _unreadable(source, error) from None
+        raise unreadable(source, error) from None
 
 
 def _listed(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
@@ -133,10 +131,6 @@ def _listed(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         if not (first and normalized(cells[0]) in SMILES_NAMES):  # some programs write a line of names
             yield number, list(cells)
         first = False
-
-
-def _unreadable(source: str, error: Exception) -> InputError:
-    return InputError(f"{source} must be a table in text", got=f"one that cannot be read: {error}")
 
 
 def read_table(path: str | Path | Table) -> Table:

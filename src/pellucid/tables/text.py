@@ -113,7 +113,10 @@ def separator_of(lines: Sequence[str], *, decimal: str = ".", blanks: bool = Fal
 
 
 def _first_rows(lines: Iterable[str], separator: str) -> tuple[list[str], list[str]]:
-    rows = list(islice((row for row in rows_of(lines, separator) if any(row)), 2))
+    try:
+        rows = list(islice((row for row in rows_of(lines, separator) if any(row)), 2))
+    except InputError:  # a line of many cells with another separator is one that is too long with this
+        rows = []
     return (rows[0], rows[-1]) if rows else ([], [])
 
 
@@ -126,5 +129,19 @@ def rows_of(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
     """The cells of each row, without the white space around them; quotes may hold separators and ends of lines."""
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip()) for line in lines)
-    for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
-        yield [cell.strip() for cell in row]
+    try:
+        for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
+            yield [cell.strip() for cell in row]
+    except csv.Error as error:
+        raise unreadable("The file", error) from None
+
+
+def unreadable(source: str, error: Exception) -> InputError:
+    """What is said of a file whose cells cannot be told apart."""
+    if "field larger" in str(error):
+        return InputError(
+            f"{source} must be a table whose cells have at most {csv.field_size_limit():,} letters",
+            got="a longer one",
+            cure="is a quotation mark not closed, or is it another kind of file?",
+        )
+    return InputError(f"{source} must be a table in text", got=f"one that cannot be read: {error}")

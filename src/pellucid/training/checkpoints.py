@@ -6,6 +6,9 @@ import io
 import math
 import pickle
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
@@ -15,6 +18,7 @@ from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch.callbacks import Callback
 
 from pellucid.errors import InputError
+from pellucid.schemas import reason_of
 from pellucid.training.batches import Batches
 from pellucid.writing import write_bytes
 
@@ -122,12 +126,30 @@ class BestEpoch(Callback):
 
 def load(path: Path) -> Any:
     """A checkpoint's content, tensors and plain values only."""
-    try:
+    with as_checkpoint(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it might be, where it is no checkpoint
         return torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
+
+
+@contextmanager
+def as_checkpoint(path: Path) -> Iterator[None]:
+    """Say of anything that goes wrong inside that a checkpoint is not as it was written."""
+    try:
+        yield
+    except (
+        pickle.UnpicklingError,
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RuntimeError,
+        AssertionError,
+    ) as error:
         raise InputError(
             "A checkpoint must be as it was written",
-            got=f"{path}, which is damaged or not a checkpoint ({reason})",
+            got=f"{path}, which is damaged or not a checkpoint ({reason_of(error)})",
             cure="delete its folder and start anew",
         ) from None

@@ -18,6 +18,7 @@ from typing import Any
 
 from pellucid.errors import InputError, Parameter
 from pellucid.locking import locked
+from pellucid.schemas import Measured, SchemaError, checked, json_of
 from pellucid.training.fits import History
 from pellucid.writing import remove_drafts, write_text
 
@@ -62,13 +63,9 @@ def read_history(folder: Path) -> History | None:
     """The losses of a finished run; None if it is not, or if the file is damaged: it is made again."""
     path = folder / HISTORY
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
+        return checked(list[dict[str, int | Measured]], json_of(path))
+    except (FileNotFoundError, SchemaError):
         return None
-    whole = isinstance(content, list) and all(
-        isinstance(epoch, dict) and all(isinstance(value, int | float) for value in epoch.values()) for epoch in content
-    )
-    return content if whole else None
 
 
 def is_learned(folder: Path) -> bool:
@@ -107,13 +104,10 @@ def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> 
 
 def _read_identity(record: Path) -> dict[str, Any]:
     try:
-        content = json.loads(record.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
+        return checked(dict[str, Any], json_of(record))
+    except (FileNotFoundError, SchemaError):
         raise InputError(
             "The folder of a run must be as it was written",
             got=f"{record.parent} without {record.name}, or with a damaged one",
             cure="copy or move all of its files, or start anew in another folder",
-        )
-    return content
+        ) from None

@@ -27,6 +27,7 @@ from pellucid.training.checkpoints import BestEpoch, CheckpointWriter, PlainChec
 from pellucid.training.fits import Fit, History, Result
 from pellucid.training.progress import EpochHistory, ProgressBar
 from pellucid.training.settings import TrainingSettings
+from pellucid.training.stored_checkpoints import check_checkpoint, network_state
 
 # Longer gradients are cut to this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -76,10 +77,8 @@ def train(
         kept, result = home / (folders.LAST if fit.validation is None else folders.BEST), home / folders.RESULT
         if kept.exists() and (earlier is None or not result.exists()):  # not yet, where it was killed right here
             os.replace(kept, result)
-        state = checkpoints.load(result)["state_dict"]
-        fit.network.load_state_dict(
-            {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-        )
+        with checkpoints.as_checkpoint(result):
+            fit.network.load_state_dict(network_state(checkpoints.load(result), fit.network))
     fit.network.cpu().eval()
     return fit.result(history)
 
@@ -119,10 +118,20 @@ class TrainingModule(lightning.LightningModule):
         super().__init__()
         self.network, self.companion = fit.network.train(), fit.companion
         self.loss, self.stepper = fit.loss, fit.stepper
-        self.learning_rate, self.steps = settings.learning_rate, settings.epochs * len(fit.batches)
+        self.learning_rate, self.epochs, self.batches = settings.learning_rate, settings.epochs, len(fit.batches)
+        self.steps = self.epochs * self.batches
+        self.started = False
         self.automatic_optimization = fit.stepper is None
         self.terms: Mapping[str, Tensor] = {}
         self.count = 0
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        configured = self.configure_optimizers()
+        optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
+        check_checkpoint(checkpoint, self, optimizer, schedule, epochs=self.epochs, batches=self.batches)
+
+    def on_train_start(self) -> None:
+        self.started = True
 
     def training_step(self, counted: tuple[Any, int]) -> Tensor | None:
         batch, self.count = counted
@@ -193,6 +202,11 @@ def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], chec
             trainer.fit(module, fit.batches, fit.validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit:
         raise KeyboardInterrupt from None
+    except Exception:
+        if checkpoint is None or module.started:
+            raise
+        with checkpoints.as_checkpoint(checkpoint):  # whatever Lightning could not restore
+            raise
     finally:
         if signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)

@@ -56,8 +56,8 @@ class TrainingSettings:
         for name in names:
             object.__setattr__(self, name, check(getattr(self, name), name))
 
-    def _require_whole(self, least: int, *names: str, optional: bool = False) -> None:
-        self._check(lambda v, name: None if optional and v is None else _checks.whole(v, least, name), *names)
+    def _require_whole(self, least: int, *names: str, most: int | None = None, optional: bool = False) -> None:
+        self._check(lambda v, name: None if optional and v is None else _checks.whole(v, least, name, most), *names)
 
     def _require_size(self, *names: str) -> None:
         """Sizes of a network: the square of a larger one would not fit into memory."""

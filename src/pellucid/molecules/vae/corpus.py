@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,18 +17,17 @@ from pellucid.molecules._parallel import over_chunks
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.corpus_format import (
     CONTENT,
-    FORMAT,
-    RAGGED,
-    all_arrays,
     corpus_key,
     join_parts,
     pack,
     rows_of,
     write_parts,
 )
+from pellucid.molecules.vae.stored_corpus import read_corpus
 from pellucid.molecules.vae.trees import ATOM_LIMIT, MAX_ATOMS
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.numbers import counted
+from pellucid.schemas import SchemaError, as_written
 
 # Molecules that one task of a worker handles.
 _CHUNK = 512
@@ -143,7 +140,11 @@ class Corpus:
         source = source if isinstance(source, str | Path) else list(source)
         key = corpus_key(source, largest, limit)
         target = Path(folder) if folder is not None else cache.cached_path(f"trees-{key}", below="molecules")
-        corpus = cls._built_in(target, key) if folder is not None else cache.read_cached(target, cls.open)
+        corpus = (
+            cls._built_in(target, key)
+            if folder is not None
+            else cache.read_cached(target, lambda path: cls._of_key(path, key))
+        )
         if corpus is not None:
             return corpus
         with cache.new_folder(target, CONTENT) as draft:
@@ -155,6 +156,13 @@ class Corpus:
             )
             write_parts(draft, parts, key)
         return cls.open(target)
+
+    @classmethod
+    def _of_key(cls, path: Path, key: str) -> Corpus:
+        corpus = cls.open(path)
+        if corpus.built_from != key:
+            raise SchemaError("it is a corpus of other molecules")
+        return corpus
 
     @classmethod
     def _built_in(cls, folder: Path, key: str) -> Corpus | None:
@@ -182,35 +190,8 @@ class Corpus:
     def open(cls, folder: str | Path) -> Corpus:
         """A corpus that was built before. Its arrays stay on disk and are read where they are needed."""
         path = Path(folder)
-        try:
-            content = json.loads((path / CONTENT).read_text())
-            if content["format"] != FORMAT:
-                raise ValueError(f"its format is {content['format']}, not {FORMAT}")
-            arrays = {}
-            for name, (kind, width) in all_arrays().items():
-                file = path / name
-                shape = (-1,) if width == 1 else (-1, width)
-                empty = not file.stat().st_size
-                flat = np.zeros(0, kind) if empty else np.memmap(file, dtype=kind, mode="r")
-                arrays[name] = flat.reshape(shape)
-            for name in RAGGED:
-                ends = arrays[f"{name}_ends"]
-                if len(arrays[name]) != (ends[-1] if len(ends) else 0):
-                    raise ValueError(f"the length of the file {name} is not that with which it was written")
-            with (path / "rejected.csv").open(newline="", encoding="utf-8") as stream:
-                rows = list(islice(csv.reader(stream), 1, 1001))
-            return cls(
-                arrays=arrays,
-                labels=tuple(content["labels"]),
-                counts=tuple(content["counts"]),
-                rejected=tuple(Rejection(int(row), text, reason) for row, text, reason in rows),
-                reasons=content["reasons"],
-                built_from=content["key"],
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                "A corpus must be a folder that `Corpus.build` wrote", got=f"{path}: {error}", cure="build it again"
-            ) from None
+        with as_written("A corpus must be a folder that `Corpus.build` wrote", where=path, cure="build it again"):
+            return cls(**read_corpus(path))
 
     def key(self) -> str:
         """A key of what it was built from; resumed runs must have the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,7 +12,8 @@ from pellucid.molecules.fitted import GROUPS, REJECTED
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.vocabulary import Vocabulary
-from pellucid.storage import TEXTS, TextFile, optional, stored
+from pellucid.schemas import Size
+from pellucid.storage import TEXTS, TextFile, optional, plain, stored
 from pellucid.trust import Calibration
 
 
@@ -25,8 +27,14 @@ class FittedAutoencoder(Fitted):
     groups: RGroups = stored(GROUPS)
     pool: tuple[str, ...] = stored(TEXTS)
     rejected: tuple[Rejection, ...] = stored(REJECTED)
-    rejected_counts: dict[str, int] = stored()
+    rejected_counts: dict[str, int] = stored(plain(dict[str, Size]))
     calibration: Calibration | None = stored(optional(Calibration))
+
+    @classmethod
+    def check(cls, record: Mapping[str, Any], model: Any) -> None:
+        """Means and log-variances of all coordinates in the calibration."""
+        if record["calibration"] is not None:
+            record["calibration"].require_outputs(4 * model.latent, "calibration")
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
+from pellucid.molecules.network import MAX_DEPTH
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
@@ -160,7 +161,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         super().__post_init__()
         self._require_one_of(("symmetric", "asymmetric", None), "game")
         self._require_whole(1, "centers", "pool")
-        self._require_size("width", "latent", "depth")
+        self._require_size("width", "latent")
+        self._require_whole(1, "depth", most=MAX_DEPTH)
         self._require_number(0, "free")
         self._require_share("warm")
 

@@ -15,6 +15,7 @@ from pellucid import _checks
 from pellucid.errors import InputError
 from pellucid.molecules._smiles import parse
 from pellucid.numbers import counted
+from pellucid.schemas import shown
 
 # Charges are kept as bytes.
 _NEUTRAL = 8
@@ -22,6 +23,10 @@ MAX_ATOMS = 120
 """The most heavy atoms that a molecule may have by default."""
 ATOM_LIMIT = 255
 """The most that `largest` may allow: atoms are numbered by bytes."""
+
+
+# The longest label of a cluster.
+_LONGEST = 2_000
 
 
 class UnusableMolecule(ValueError):  # noqa: N818
@@ -159,15 +164,20 @@ def molecule_of(kinds: Iterable[int], bonds: Iterable[tuple[int, int, int]]) -> 
 @lru_cache(maxsize=1 << 16)
 def template(label: str) -> Template:
     """The atoms and bonds of a label."""
-    molecule = Chem.MolFromSmiles(label, sanitize=False)
-    if molecule is None or not molecule.GetNumAtoms():
-        raise InputError("A label must be the SMILES of a cluster", got=f"{label!r}")
-    return Template(
-        tuple(kind_of(a) for a in molecule.GetAtoms()),
-        tuple(
-            (b.GetBeginAtomIdx(), b.GetEndAtomIdx(), int(b.GetBondTypeAsDouble())) for b in molecule.GetBonds()
-        ),
-    )  # fmt: skip
+    molecule = Chem.MolFromSmiles(label, sanitize=False) if len(label) <= _LONGEST else None
+    atoms = [] if molecule is None else list(molecule.GetAtoms())
+    whole = 0 < len(atoms) <= ATOM_LIMIT and len(Chem.GetMolFrags(molecule)) == 1
+    # The compiled search has room for as many ways to attach a cluster as atoms of at most eight bonds offer.
+    if (
+        molecule is None
+        or not whole
+        or any(not a.GetAtomicNum() or abs(a.GetFormalCharge()) >= _NEUTRAL or a.GetDegree() > 8 for a in atoms)
+    ):
+        raise InputError("A label must be the SMILES of a cluster", got=shown(label))
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), b.GetBondTypeAsDouble()) for b in molecule.GetBonds()]
+    if not {order for *_, order in bonds} <= {1.0, 2.0, 3.0}:
+        raise InputError("A label must have single, double and triple bonds alone", got=shown(label))
+    return Template(tuple(kind_of(a) for a in atoms), tuple((i, j, int(order)) for i, j, order in bonds))
 
 
 @lru_cache(maxsize=1024)

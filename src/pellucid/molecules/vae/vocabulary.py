@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 import numpy as np
+from rdkit import rdBase
 
 from pellucid.errors import InputError
 from pellucid.molecules.vae.trees import Template, capacity, template
 from pellucid.numbers import counted
+from pellucid.schemas import SchemaError, Size, checked
 from pellucid.writing import write_text
+
+MOST_LABELS = 50_000
+"""The most labels: which of them fit together is a table of all pairs."""
 
 
 class Templates(NamedTuple):
@@ -72,9 +77,12 @@ class Vocabulary:
         """The vocabulary that `to_text` wrote."""
         try:
             rows = [line.split("\t") for line in text.splitlines()]
-            vocabulary = cls({label: int(count) for label, count in rows})
-            for label in vocabulary.labels:
-                template(label)
+            if len(rows) > MOST_LABELS:
+                raise SchemaError(f"{len(rows):,} labels, more than {MOST_LABELS:,}")
+            vocabulary = cls({label: checked(Size, int(count), label) for label, count in rows})
+            with rdBase.BlockLogs():
+                for label in vocabulary.labels:
+                    template(label)
         except ValueError as error:
             raise InputError(
                 "A vocabulary must be a text with a label, a tab and a number on each line", got=f"{error}"
@@ -90,7 +98,7 @@ class Vocabulary:
         """Read what `save` wrote."""
         try:
             return cls.from_text(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise InputError("A vocabulary must be a text file", got=f"{path}: {error}") from None
 
     @cached_property

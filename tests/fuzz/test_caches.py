@@ -1,0 +1,83 @@
+"""Damaged caches: they never stop work, and nothing of them is used."""
+
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+from fuzz.cases import Tally
+from fuzz.mutations import mutate_npz, mutated_bytes
+
+from pellucid import cache
+from pellucid.molecules import SimilarityRule
+from pellucid.molecules.vae import Corpus
+
+SMILES = ["CCOc1ccccc1", "CCNc1ccccc1", "CCSc1ccccc1", "CCOc1ccccc1C", "CCOc1ccccc1Cl", "CCCOc1ccccc1"]
+
+
+def neighborhoods(folder):
+    """Neighborhoods with analogs, as the cache in this folder has them."""
+    rule = SimilarityRule(threshold=0.5)
+    found = rule.neighborhoods(SMILES[:3], SMILES, rule.groups(SMILES), jobs=1, progress=False, cache=folder)
+    return [found.neighbors(i) for i in range(len(found))]
+
+
+def test_mutated_arrays(tmp_path, capsys):
+    tally = Tally("caches of arrays", few=60)
+    right = neighborhoods("none")
+    neighborhoods(tmp_path / "whole")
+    (whole,) = (tmp_path / "whole").iterdir()
+    path = tmp_path / "cache" / whole.name
+    path.parent.mkdir()
+    for random in tally:
+        shutil.copy(whole, path)
+        mutate_npz(path, random)
+        with tally.case(tmp_path / "log"):
+            assert neighborhoods(path.parent) == right
+        assert path.read_bytes() == whole.read_bytes()
+    with capsys.disabled():
+        tally.check(refused=False)
+
+
+def test_mutated_corpora_of_the_cache(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path)
+    tally = Tally("caches of corpora", few=20)
+    whole = Corpus.build(SMILES, jobs=1, progress=False)
+    (folder,) = (tmp_path / "molecules").iterdir()
+    shutil.copytree(folder, tmp_path / "whole")
+    for random in tally:
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "whole", folder)
+        files = sorted(folder.iterdir())
+        file = files[random.integers(len(files))]
+        file.write_bytes(mutated_bytes(file.read_bytes(), random))
+        with tally.case(tmp_path / "log"):
+            again = Corpus.build(SMILES, jobs=1, progress=False)
+            assert len(again) == len(whole)
+            assert again.key() == whole.key()
+    with capsys.disabled():
+        tally.check(refused=False)
+
+
+def test_what_belongs_to_another_key_is_not_used(tmp_path):
+    for seed in (0, 1):
+        cache.cached_arrays(tmp_path, "a", {"seed": seed}, lambda seed=seed: {"x": np.array([seed])})
+    first, second = (tmp_path / f"a-{cache.key_of({'seed': seed})}.npz" for seed in (0, 1))
+    shutil.copy(second, first)
+    with pytest.warns(UserWarning, match="is made anew: it is not as it was written, or belongs to another key"):
+        arrays = cache.cached_arrays(tmp_path, "a", {"seed": 0}, lambda: {"x": np.array([0])})
+    assert arrays["x"].tolist() == [0]
+
+
+def test_a_corpus_of_other_molecules_in_the_cache_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path)
+    Corpus.build(SMILES, jobs=1, progress=False)
+    (folder,) = (tmp_path / "molecules").iterdir()
+    shutil.rmtree(folder)
+    Corpus.build(SMILES[:2], folder, jobs=1, progress=False)
+    with pytest.warns(UserWarning, match="made anew: .*a corpus of other molecules"):
+        corpus = Corpus.build(SMILES, jobs=1, progress=False)
+    assert len(corpus) == len(SMILES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(Corpus.build(SMILES, jobs=1, progress=False)) == len(SMILES)
