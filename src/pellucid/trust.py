@@ -239,12 +239,12 @@ class Calibration:
                 ("usual_in_bins", [bins, 101, outputs]),
             )
         }
-        if list(edges) != sorted(set(edges)):
-            raise SchemaError("edges are not ascending")
         sizes = arrays.pop("sizes")
-        return cls(
-            scores=scores, floor=floor, sizes=None if sizes is None else sizes.astype(int), edges=edges, **arrays
-        )
+        together = {bool(edges), sizes is not None, arrays["usual_in_bins"] is not None}
+        if list(edges) != sorted(set(edges)) or len(together) > 1:
+            raise SchemaError("edges are not ascending, or there are no bins between them")
+        sizes = None if sizes is None else sizes.astype(np.int64)
+        return cls(scores=scores, floor=floor, sizes=sizes, edges=edges, **arrays)
 
     def require_outputs(self, count: int, where: str) -> None:
         """Refuse a calibration of another number of outputs."""
