@@ -13,10 +13,8 @@ def first_wrong(
 
     Parameters
     ----------
-    atom_ends, bond_ends, node_ends, member_ends : ndarray
-        Where the rows of each molecule end; ascending, the last one at the end of the array.
-    atoms, bonds, labels, parents, sizes, members : ndarray
-        As in `Corpus.arrays`.
+    atom_ends, atoms, bond_ends, bonds, node_ends, labels, parents, sizes, member_ends, members : ndarray
+        As in `Corpus.arrays`; where the rows of each molecule end is ascending, the last one at the end of the array.
     offsets, kinds : ndarray
         Label v has the atoms offsets[v] .. offsets[v + 1] - 1, of these kinds.
     """
