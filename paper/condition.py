@@ -118,8 +118,8 @@ def summary(reports: Mapping[str, Mapping[str, Any]]) -> str:
     rows += [
         (f"{name}, {model}", alarms[name]) for name in NETWORK for model, alarms in (("DEEP", deep), ("GAME", game))
     ]
-    lines = [f"| first alarm | {' | '.join(channels)} | {channels[0]}: hours before the end | beyond while sound |",
-             "|---|" + "---|" * (len(channels) + 2)]  # fmt: skip
+    head = [*channels, f"{channels[0]}: hours before the end", "beyond the limit while healthy"]
+    lines = [f"| first alarm | {' | '.join(head)} |", "|---|" + "---|" * len(head)]
     for name, alarms in rows:
         hours = alarms[channels[0]].get("hours_before_end")
         false = np.mean([alarms[channel]["false"] for channel in channels])

@@ -1,8 +1,12 @@
 """The import graph of the sources, lazy imports included: no cycle, and a map that shows it."""
 
 import importlib.util
+import re
+import sys
+import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -65,6 +69,19 @@ def test_no_package_or_module_depends_on_its_siblings_in_a_circle(house):
     assert {package: listed(house.cycles(house.within(graph, package))) for package in packages} == {
         package: [] for package in packages
     }
+
+
+def test_what_is_imported_is_declared():
+    """Packages that others happen to install need not come with them tomorrow."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = settings["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["plot"], *extras["molecules"]]
+    declared = {re.match(r"[\w-]+", line)[0].replace("-", "_").lower() for line in lines}
+    graph = grimp.build_graph("pellucid", include_external_packages=True, cache_dir=None)
+    imported = {module for module in graph.modules if graph.is_module_squashed(module)} - set(sys.stdlib_module_names)
+    assert {"torch", "tqdm"} <= imported
+    assert {module.lower() for module in imported} <= declared
 
 
 def test_the_map_shows_the_imports_as_they_are(house):

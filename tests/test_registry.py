@@ -3,6 +3,7 @@
 import pytest
 from toy import CurveDomain
 
+import pellucid as pl
 from pellucid import InputError, registry
 
 
@@ -19,6 +20,35 @@ def test_a_domain_that_is_registered_replaces_one_of_the_same_name(monkeypatch):
     assert registry.register(first) is first
     registry.register(second)
     assert registry.domain_named("curves") is second
+
+
+class Entry:
+    """An entry point of an installed package."""
+
+    name, dist = "curves", None
+
+    def __init__(self, made):
+        self.made = made
+
+    def load(self):
+        return self.made
+
+
+def test_a_broken_package_does_not_break_the_others(monkeypatch):
+    def broken():
+        raise ImportError("no module named curves")
+
+    entries = [Entry(broken), Entry(dict), Entry(CurveDomain)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    with pytest.warns(pl.PellucidWarning) as warnings:
+        known = registry._installed.__wrapped__()
+    assert list(known) == ["molecules", "series", "autoencoder", "curves"]
+    assert [str(warning.message) for warning in warnings] == [
+        "The domain 'curves' is left out, as it cannot be loaded (ImportError: no module named curves); update or "
+        "uninstall its package",
+        "The domain 'curves' is left out, as it cannot be loaded (TypeError: a domain must derive from "
+        "pellucid.domains.Domain, not be dict); update or uninstall its package",
+    ]
 
 
 def test_of_a_run_the_game_is_found_first(tmp_path):

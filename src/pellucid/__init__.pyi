@@ -1,5 +1,5 @@
-# The public names and where they come from, told once: lazy-loader looks a name up here when it is first used, and type
-# checkers and editors read the same lines. `X as X` says that X is public.
+# The public names and where they come from, listed once: lazy-loader looks a name up here when it is first used, and
+# type checkers and editors read the same lines. `X as X` says that X is public.
 
 from . import equilibrium as equilibrium
 from . import metrics as metrics

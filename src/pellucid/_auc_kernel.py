@@ -50,8 +50,8 @@ def ordered_pairs(reference, prediction, offsets):
     alike, ordered = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     scratch = np.empty(len(prediction))
     for i in range(n):
-        own = slice(offsets[i], offsets[i + 1])
+        entries = slice(offsets[i], offsets[i + 1])
         m = offsets[i + 1] - offsets[i]
-        ordered[i] = m * (m - 1) // 2 - _tied_pairs(reference[own])
-        alike[i] = _inversions(prediction[own], scratch[own])
+        ordered[i] = m * (m - 1) // 2 - _tied_pairs(reference[entries])
+        alike[i] = _inversions(prediction[entries], scratch[entries])
     return alike, ordered

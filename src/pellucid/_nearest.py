@@ -79,8 +79,8 @@ class _Groups:
         fresh = np.ones(len(x), dtype=bool)
         fresh[1:] = keys[order[1:]] != keys[order[:-1]]
         if fresh.all():
-            own = np.arange(len(x))
-            return cls(own, own, own, np.arange(len(x) + 1))
+            rows = np.arange(len(x))
+            return cls(rows, rows, rows, np.arange(len(x) + 1))
         if (x[order[1:]] != x[order[:-1]]).any(axis=1)[~fresh[1:]].any():  # two places with one key
             places = np.unique(x, axis=0, return_inverse=True)[1].reshape(-1)
             order = np.argsort(places, kind="stable")

@@ -47,7 +47,7 @@ def no_bound_reason(level: float, calibrated: int, *, enough: bool = True, satur
     if not calibrated:
         return (
             "how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of "
-            f"{FEWEST} members or more; calibrate it on some"
+            f"{FEWEST} members or more; add validation data with some"
         )
     if rank(calibrated, level) > calibrated:
         return (

@@ -111,7 +111,7 @@ def compare_families(
 
     A random half of the neighborhoods chooses, at most 500; the rest, `FamilyComparison.others`, has had no part in it
     and is there to judge the choice by. Of fewer than 20 all choose, and `others` is None. Neighborhoods of fewer than
-    three members are left out, for any witness follows them.
+    three members do not count, for any witness follows them.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import io
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -155,7 +155,7 @@ BEARING = Published(
     address="https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip",
     sha256=None,
     store=keep_archive,
-    by_hand="unpack it, and pass its folder 2nd_test to `pellucid data get bearing`",
+    by_hand="unpack it, with its folder 2nd_test as bearing/2nd_test in the folder PELLUCID_DATA",
 )
 
 
@@ -171,6 +171,10 @@ class DataSet:
     """Where it is on this computer."""
     use: str
     """How it is read in Python."""
+    published: Callable[[], Sequence[Published]] = tuple
+    """The files to download; none of what comes with a package."""
+    packed_folder: str | None = None
+    """The folder of the archive to unpack by hand, where Python cannot read its formats."""
 
 
 def _installed(package: str, *below: str) -> Path | None:
@@ -207,6 +211,7 @@ DATA_SETS = (
         size="0.5 MB",
         find=TOX21.find,
         use="pellucid.molecules.tox21()",
+        published=lambda: [TOX21],
     ),
     DataSet(
         name="moses",
@@ -214,6 +219,7 @@ DATA_SETS = (
         size="12 MB",
         find=_moses,
         use="pellucid.molecules.moses()",
+        published=lambda: list(MOSES.values()),
     ),
     DataSet(
         name="bearing",
@@ -221,5 +227,7 @@ DATA_SETS = (
         size="96 MB",
         find=lambda: find_data(BEARING_PACKED) or find_data(BEARING_FOLDER),
         use="pellucid.series.load_bearing()",
+        published=lambda: [BEARING],
+        packed_folder="2nd_test",
     ),
 )

@@ -39,7 +39,9 @@ class TrainingOptions(Options):
     epochs: int | None = option(None, "Passes over the training data.", default_text=_SUITS, minimum=1)
     width: int | None = option(None, "Width of the network's hidden layers.", default_text=_SUITS, minimum=1)
     batch_size: int | None = option(None, "Training items per step.", default_text=_SUITS, minimum=1)
-    learning_rate: float | None = option(None, "Peak of the one-cycle learning rate.", default_text=_SUITS, minimum=0)
+    learning_rate: float | None = option(
+        None, "Peak of the one-cycle learning rate.", default_text=_SUITS, minimum=1e-9
+    )
     seed: int = option(0, "Seed of the split, of the initial weights and of the order of batches.", minimum=0)
 
     def chosen(self, *names: str) -> dict[str, Any]:
@@ -196,7 +198,7 @@ class Domain(ABC, Generic[Data, ModelT]):
     name: ClassVar[str]
     """The name in `pellucid train NAME` and in summaries."""
     about: ClassVar[str]
-    """What is learned, in one sentence."""
+    """One sentence about the task."""
     source: ClassVar[str]
     """What is read, in one sentence."""
     item: ClassVar[str] = "row"
@@ -231,6 +233,9 @@ class Domain(ABC, Generic[Data, ModelT]):
 
     # -- training ----------------------------------------------------------------------------------------------
 
+    def check(self, settings: Any) -> None:
+        """Refuse settings that no data can suit, such as a file that is not there, before data are read."""
+
     @abstractmethod
     def read(self, path: Path, reading: Any, model: ModelT | None = None) -> Data:
         """Read a file or folder; for a trained model, the columns that it reads and predicts."""
@@ -238,6 +243,14 @@ class Domain(ABC, Generic[Data, ModelT]):
     def describe(self, source: Source[Data]) -> list[str]:
         """What was read, in sentences to print."""
         return []
+
+    def rejection_text(self, data: Data) -> str | None:
+        """What could not be used of data that were read, and why, in one sentence; None if everything could."""
+        return None
+
+    def size(self, data: Data) -> int:
+        """The number of `samples` that `evaluate` measures."""
+        return len(data)  # type: ignore[arg-type]
 
     @abstractmethod
     def plan(self, source: Source[Data], settings: Any, *, weight: float | None = None) -> Plan[Data, ModelT]:

@@ -1,4 +1,4 @@
-"""Held-out fits: a member is left out of each neighborhood, and the witness of the others is asked about it."""
+"""Held-out fits: a member of each neighborhood is held out, and the witness of the others is asked about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pellucid.witnesses.base import WitnessFamily
 FEWEST = 3
 # More of them would cost time and hardly change the bound.
 MOST = 1000
-# Members that are left out of a neighborhood, one after the other.
+# Members that are held out of a neighborhood, one after the other.
 DRAWS = 5
 
 
@@ -71,7 +71,7 @@ class HeldOut(NamedTuple):
         return np.ones(self.gaps.shape[:2], dtype=bool) if self.saturated is None else ~self.saturated
 
     def explained(self) -> np.ndarray:
-        """(K,) share of the predictor's variance in the neighborhoods that witnesses account for at members left out:
+        """(K,) share of the predictor's variance in the neighborhoods that witnesses account for at members held out:
 
             1 - sum |f - g|^2 / sum |f - mean of the others|^2;
 
@@ -123,7 +123,7 @@ def _alone(f: Tensor, x: Tensor, hoods: BaseNeighborhoods) -> tuple[Tensor, Tens
 def _left_out(
     f: Tensor, x: Tensor, hoods: Neighborhoods, family: WitnessFamily, generator: torch.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The parts of `HeldOut`, (n, K) each, with one member of every neighborhood left out."""
+    """The parts of `HeldOut`, (n, K) each, with one member of every neighborhood held out."""
     others, left, copied = one_left_out(hoods, generator)
     x_all, f_all = torch.cat([x, x[copied]]), torch.cat([f, f[copied]])
     with quietly():
@@ -142,7 +142,7 @@ def one_left_out(hoods: BaseNeighborhoods, generator: torch.Generator) -> tuple[
     Returns
     -------
     (Neighborhoods, Tensor, Tensor)
-        neighborhoods over N + n points, of which the last n are the copies; (n,) the members left out; (n,) those
+        neighborhoods over N + n points, of which the last n are the copies; (n,) the members held out; (n,) those
         copied.
     """
     n, sizes = len(hoods), hoods.sizes

@@ -93,7 +93,7 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
     Attributes
     ----------
     fitted_ : Fitted
-        What the latest fit gave. `dataclasses.replace(model.fitted_, ...)` makes another record, and
+        The result of the latest fit. `dataclasses.replace(model.fitted_, ...)` makes another record, and
         `model.with_fitted(record)` a model that has it.
     history_ : list of dict of str to float
         One record of losses per epoch.
@@ -131,7 +131,7 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
 
     @property
     def fitted_(self) -> FittedT:
-        """What the latest fit gave."""
+        """The result of the latest fit."""
         if self._fitted is None:
             raise NotFittedError(
                 f"The {type(self).__name__} must be trained first",

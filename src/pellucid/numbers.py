@@ -61,6 +61,28 @@ def fixed(value: float | None, places: int) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value:.{places}f}"
 
 
+def significant(value: float, digits: int = 6) -> float:
+    """A number with so many significant digits, for files.
+
+    Examples
+    --------
+    >>> significant(0.123456789), significant(1234567.8), significant(2.0)
+    (0.123457, 1234570.0, 2.0)
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def trimmed(text: str) -> str:
+    """A number as text, without zeros at the end of its decimals: measured values have no more digits than the data.
+
+    Examples
+    --------
+    >>> trimmed("7.7700"), trimmed("5.0000"), trimmed("500")
+    ('7.77', '5', '500')
+    """
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def percent(share: float | None, places: int | None = None) -> str:
     """A share in per cent.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pellucid.domains import Domain
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError, Parameter, PellucidWarning
 from pellucid.summaries import MODEL_FOLDERS
 
 if TYPE_CHECKING:
@@ -36,8 +37,27 @@ def _installed() -> dict[str, AnyDomain]:
     from pellucid.molecules.vae.domain import AutoencoderDomain
     from pellucid.series.domain import SeriesDomain
 
-    plugins = [entry.load()() for entry in entry_points(group="pellucid.domains")]
-    return {domain.name: domain for domain in (MoleculeDomain(), SeriesDomain(), AutoencoderDomain(), *plugins)}
+    plugins = [_plugin(entry) for entry in entry_points(group="pellucid.domains")]
+    available: list[AnyDomain] = [MoleculeDomain(), SeriesDomain(), AutoencoderDomain(), *filter(None, plugins)]
+    return {domain.name: domain for domain in available}
+
+
+def _plugin(entry: EntryPoint) -> AnyDomain | None:
+    """The domain of an installed package; None, and a warning, if it cannot be made: all others work without it."""
+    try:
+        domain = entry.load()()
+        if not isinstance(domain, Domain):
+            raise TypeError(f"a domain must derive from pellucid.domains.Domain, not be {type(domain).__name__}")
+    except Exception as error:
+        package = f" of {entry.dist.name}" if entry.dist else ""
+        warnings.warn(
+            f"The domain {entry.name!r}{package} is left out, as it cannot be loaded ({type(error).__name__}: "
+            f"{error}); update or uninstall its package",
+            PellucidWarning,
+            stacklevel=3,
+        )
+        return None
+    return domain
 
 
 def domain_named(name: str) -> AnyDomain:
@@ -79,7 +99,7 @@ def find_model(folder: str | Path, which: str | None = None) -> tuple[AnyDomain,
             if (candidate / f"{domain.file}.json").is_file():
                 return domain, candidate
     raise InputError(
-        "A model is a folder that `pellucid train` or `save` wrote",
+        "A model must be the folder of a run, or of a saved model",
         got=f"{folder}, where there is {'none called ' + which if which else 'none' if folder.exists() else 'nothing'}",
         cure="correct the path",
     )

@@ -1,4 +1,4 @@
-"""What is learned from, chosen and calibrated on, and tested on: at random, by groups, or in order."""
+"""The training, validation and test parts: at random, by groups, or in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHARES = (0.8, 0.1, 0.1)
 
 
 class Parts(NamedTuple, Generic[Data]):
-    """What is learned from, chosen and calibrated on, and tested on."""
+    """The training, validation and test parts."""
 
     train: Data
     validation: Data

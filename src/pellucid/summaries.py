@@ -218,10 +218,7 @@ def read(folder: str | Path) -> RunSummary:
         raise InputError(
             f"A finished run is a folder with {FILE}",
             got=f"{folder}, which has none",
-            cure=(
-                "pass the folder that `pellucid train` wrote, or resume an interrupted run with "
-                f"{Parameter('resume', True)}"
-            ),
+            cure=(f"pass the folder of a run, or resume an interrupted run with {Parameter('resume', True)}"),
         )
     with as_written("The summary of a run must be as it was written", where=path, cure="run again"):
         content = json_of(path)

@@ -2,7 +2,7 @@
 
 What a witness says of its own members is known, and how far it is off there is no more than a report of the past. The
 question that matters is about the next point: somebody changes the molecule a little, or the forecast moves on by a
-step. From each of n held-out neighborhoods one member z is left out at random. A copy of another member takes its
+step. From each of n held-out neighborhoods one member z is held out at random. A copy of another member takes its
 place, so that the witness g is fitted to as many members as the one that is shown, and is the same kind of fit: a tree
 of the same depth, a mean over the same number of values. The distance at z, in units of what the fit itself leads one
 to expect, is a score of the neighborhood:
@@ -11,7 +11,7 @@ to expect, is a score of the neighborhood:
 
 The bound of a new neighborhood with deviation D is q (D + floor), where q is the quantile of the scores at
 ceil((n + 1) level) / n. With one score per neighborhood it holds with probability >= level at another member that is
-left out in this way, as neighborhoods are exchangeable (Vovk et al. 2005; Lei et al. 2018); at a further point of a
+held out in this way, as neighborhoods are exchangeable (Vovk et al. 2005; Lei et al. 2018); at a further point of a
 witness that is fitted to all of its members, which knows one member more, it holds no less often, as simulations show
 for all families (docs/trust.md). Several draws of z are pooled, which makes the bound steadier and, for few
 neighborhoods, a little too wide rather than too narrow (Dunn, Wasserman and Ramdas 2022).
@@ -77,7 +77,7 @@ class Calibration:
 
     @classmethod
     def of(cls, held_out: HeldOut) -> Calibration:
-        """Scores from distances at members left out."""
+        """Scores from distances at members held out."""
         telling = held_out.telling
         counting = telling.any(1)
         gaps, deviations, telling = (part[counting] for part in (held_out.gaps, held_out.deviations, telling))
@@ -189,7 +189,7 @@ class Calibration:
         return no_bound_reason(level, len(self), enough=size >= FEWEST, saturated=saturated)
 
     def coverage(self, held_out: HeldOut, level: float = LEVEL) -> np.ndarray:
-        """(K,) how often the bound held at members left out of other neighborhoods; NaN where none is known.
+        """(K,) how often the bound held at members held out of other neighborhoods; NaN where none is known.
 
         These witnesses are fitted as those that the bound was learned from: to as many members as the one that is
         shown, of which one is a copy. What is left of chance is which neighborhoods were held out, and which members.
@@ -290,7 +290,7 @@ def calibrate(
     family : WitnessFamily
         Where the witnesses come from.
     draws : int
-        Number of members left out of each neighborhood, one at a time; 1 is split-conformal to the letter.
+        Number of members held out of each neighborhood, one at a time; 1 is split-conformal to the letter.
     seed : int
         Seed of the choice of the members to leave out.
 

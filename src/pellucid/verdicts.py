@@ -38,16 +38,21 @@ def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: st
         )
     elif hardly:
         sentences.append(
-            f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): what its "
-            "explanations say is next to nothing. Train longer, with another learning rate, or on more data."
+            f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): its "
+            "explanations mean little. Train longer, with another learning rate, or on more data."
         )
     if "GAME" in models:
         deep, game = (models[name].scores.get(transparency) for name in ("DEEP", "GAME"))
         if deep is not None and game is not None and not game < deep:
             sentences.append("GAME is no more transparent than DEEP: raise its weight, or try several weights.")
-    if tested < _FEW_TESTS:
-        sentences.append(f"The test is small ({tested}): differences between the models may be chance.")
-    return sentences
+    return [*sentences, *few_tests(tested)]
+
+
+def few_tests(tested: int) -> list[str]:
+    """A sentence on a test of too few items."""
+    if tested >= _FEW_TESTS:
+        return []
+    return [f"The test is small ({tested}): differences between the models may be chance."]
 
 
 def unexplained(models: Mapping[str, ModelSummary | BaselineSummary], nothing: str, cure: str) -> list[str]:

@@ -156,7 +156,12 @@ def test_columns_that_are_no_features_are_told(tmp_path):
         (
             "a,prediction\n1,2\n,3\n5,\n9,1\n",
             {"blanks": "drop"},
-            "Got 2 of 4; row 3: 'a' is blank; leave out columns with blanks",
+            "Got 2 of 4; row 3: 'a' is blank; use `blanks='fill'`, or name the columns without blanks with `features=`",
+        ),
+        (
+            "a,prediction\n1,2\n4,\n5,\n",
+            {},
+            "Got 1 of 3; row 3: 'prediction' is blank; correct these rows",
         ),
         ("a,prediction\n1,high\n5,low\n2,3\n", {}, "Column 'prediction'.*finite numbers. Got 'high' in row 2"),
         ("a,prediction\n1,inf\n5,3\n2,3\n", {}, "Got 'inf' in row 2"),

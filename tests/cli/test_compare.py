@@ -26,8 +26,20 @@ def test_runs_are_compared(place):
     table = blockers().select(range(0, 1017, 5))
     again = PropertyModel.load(place / "run" / "game").evaluate(table)
     assert float(line.split()[-3]) == pytest.approx(again.deviation, rel=1e-3)
-    assert "predict the same" in run("compare", place / "run", place / "series", code=1).stderr
+    other = run("compare", place / "run", place / "series", code=1).stderr
+    assert "if they have the same outputs. Got molecules (activity) and series (left, right); choose others" in other
     assert "which has none" in run("compare", place / "run", place, code=1).stderr
+
+
+def test_data_for_both_runs_are_counted_and_rejected_rows_are_reported(place, tmp_path):
+    rows = (place / "assay.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text("\n".join([*rows[:4], "M9,C1CC,5.0,0", "M10,CCCCO,>10,0"]) + "\n")
+    result = run("compare", place / "run", place / "run", "--data", tmp_path / "new.csv")
+    assert "\non 3 molecules of new.csv " in result.stdout
+    assert "note: The test is small (3): differences between the models may be chance." in result.stdout
+    assert result.stderr == "pellucid: new.csv: 2 of 5 rows cannot be used; the first is row 5: not a valid SMILES.\n"
+    shown = run("compare", place / "series", place / "series", "--data", place / "recordings" / "a.csv").stdout
+    assert "\non 2,500 rows of a.csv " in shown
 
 
 DIFFERENT = "tested on different data"

@@ -229,4 +229,6 @@ def test_exit_codes(tmp_path, monkeypatch, capsys):
     assert "must be a folder. Got" in printed
     assert "Traceback" not in printed
     assert code("tox22") == 2
+    assert "Invalid value for NAME: must be tox21, moses or bearing. Got 'tox22'." in capsys.readouterr().err
     assert code("moses", "--from", tmp_path) == 2
+    assert "is not for moses" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 import pytest
 from cli.runner import run
 
+from pellucid import runs
+
 pytestmark = pytest.mark.slow
 
 
@@ -17,6 +19,15 @@ def test_the_demo_ends_with_its_report(tmp_path):
     assert (tmp_path / "demo" / "report.html").exists()
     assert "with 90 % confidence the tree is within activity" in shown
     assert "<svg" in (tmp_path / "demo" / "tree.svg").read_text()
+
+
+def test_an_interrupted_demo_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt("Training was stopped. Resume with `folder='x', resume=True`.")
+
+    monkeypatch.setattr(runs, "train", interrupted)
+    result = run("demo", "--size", "smoke", "--quiet", "-o", tmp_path / "demo", code=130)
+    assert result.stderr.strip() == "pellucid: Stopped. To start over, run the command again with --force."
 
 
 def test_the_demo_spares_the_runs_of_others(place):

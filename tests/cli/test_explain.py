@@ -31,7 +31,7 @@ def test_an_explanation_on_the_terminal_and_in_files(place, tmp_path):
 def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
     (tmp_path / "few.csv").write_text("smiles\n" + "\n".join(blockers().smiles[:3]) + "\nC1CC\n")
     result = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json")
-    assert "row 5 is rejected: not a valid SMILES" in result.stderr
+    assert "few.csv: 1 of 4 rows cannot be used; the first is row 5: not a valid SMILES." in result.stderr
     assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(blockers().smiles[:3])
     assert all(smiles in (tmp_path / "x.html").read_text() for smiles in blockers().smiles[:3])
     few = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.svg", code=1).stderr
@@ -71,7 +71,7 @@ def test_the_forecast_after_a_recording_is_explained(place, tmp_path):
         (["run", "CCO", "-o", "x.pdf"], 2, "must end in one of .html"),
         (["run", "CCO", "--model", "best"], 1, '--model must be "game" or "deep"'),
         (["run", "CCO", "--target", "nonsense"], 1, "--target must be one of activity"),
-        (["run", "CCO", "--at", 3], 1, "--at is for series. Got a model of the domain molecules"),
+        (["run", "CCO", "--at", 3], 1, "--at is for series. Got a molecules model"),
         (["run", "CCO", "--forced"], 1, "--forced is for series"),
     ],
 )

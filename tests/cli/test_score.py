@@ -246,7 +246,5 @@ def test_other_channels_and_other_models_are_refused(workspace, tmp_path):
     result = run("score", workspace / "run", tmp_path / "a.csv", code=1)
     assert "Every channel must be a column of a.csv. Got 'left'; its columns are up, down" in result.stderr
     result = run("score", SAVED / "molecules-run", workspace / "machine", code=1)
-    assert "RUN must be a model of series. Got" in result.stderr
-    assert "molecules-run, a model of the domain molecules; train one with pellucid train series" in " ".join(
-        result.stderr.split()
-    )
+    assert "RUN must be a series model. Got" in result.stderr
+    assert "molecules-run, a molecules model; train one with pellucid train series" in " ".join(result.stderr.split())

@@ -236,7 +236,7 @@ def test_a_stop_before_the_first_checkpoint_leaves_nothing(place, tmp_path, monk
 def test_what_will_be_done_is_told_first(place, tmp_path):
     words = ["train", "molecules", place / "assay.csv", *ACTIVITY, "--epochs", 2, "--width", 8, "--game", "none"]
     result = run(*words, "-o", tmp_path / "run")
-    assert "molecules: 163 to learn from, 21 to validate on, 20 to test on\n" in result.stdout
+    assert "molecules: 163 for training, 21 for validation, 20 for testing\n" in result.stdout
     assert "training: 2 epochs, width 8, batch size 32, learning rate 0.003\n" in result.stdout
     assert result.stderr == ""  # no progress bars where nobody sees them
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -175,7 +176,7 @@ def test_every_recording_of_a_folder_is_explained(workspace, tmp_path):
     output = run(*words).stdout.splitlines()
     assert output.pop(0) == "each step from the forecast so far"
     assert [line.split(",")[0] for line in output[2:4]] == ["a.csv", "b.csv"]
-    assert output[4] == "held-out variance explained is over one-step predictions of the whole recording"
+    assert output[4].startswith("held-out variance explained and the change of the law are over one-step predictions")
     for kind in ("html", "json", "csv"):
         run(*words, "-o", tmp_path / f"x.{kind}")
     contents = explained(tmp_path / "x.json")
@@ -184,7 +185,7 @@ def test_every_recording_of_a_folder_is_explained(workspace, tmp_path):
     law = model.law_of(folder / "data" / "b.csv")
     np.testing.assert_allclose(contents[1]["overall"]["parameters"], law.parameters)
     overall, local = law.shares()
-    assert output[3].split()[-2:] == [f"{local:.0%}", f"{overall:.0%}"]
+    assert re.split("  +", output[3])[1:3] == [f"{100 * local:.0f} %", f"{100 * overall:.0f} %"]
     enough = sum(np.mean(c["overall"]["explained"]) >= np.mean(c["overall"]["local"]) for c in contents)
     sentence = f"in {enough} of 2 one law for the whole recording is enough"
     assert any(line.startswith(sentence) for line in output) == (enough > 0)

@@ -141,7 +141,10 @@ def test_a_cell_that_is_no_number_costs_a_row_only_if_nothing_is_left_of_it(tmp_
         (2, "CCO", "'y' is '>10', not a number: left blank"),
         (4, "CCC", "'y' is '<1', not a number"),
     )
-    assert "1 rejected row and 1 cell left blank, see `rejected`" in table.summary()
+    assert "1 rejected row and 1 cell left blank" in table.summary()
+    counts, first = table.rejection_text().split("; ")
+    assert counts == "1 of 4 rows cannot be used and 1 cell is left blank"
+    assert first == "the first is row 2: 'y' is '>10', not a number: left blank"
     with pytest.raises(InputError, match=r"row 2 \('CCO'\): 'y' is '>10', not a number; row 4"):
         read(path, targets=["y", "z"])
 

@@ -37,8 +37,8 @@ def test_a_run_tells_the_bounds_that_there_are():
         trust=trust,
     )
     text = summary_text(summary, MoleculeDomain())
-    assert "within (median) b 9.17 (not known for 1 more) of the network at molecules nearby" in text
-    assert "held in 91% of 99 test neighborhoods" in text
+    assert "within 9.17 (b) of the network at a nearby molecule (medians; not known for 1 more);" in text
+    assert "held in 91 % of 99 test neighborhoods" in text
     none = replace(trust, bound={"GAME": (None, None)}, coverage={"GAME": (None, None)})
     text = summary_text(replace(summary, trust=none), MoleculeDomain())
     assert "trust: how far it can be trusted with 90 % confidence is not known: a bound would be as wide" in text

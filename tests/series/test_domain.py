@@ -23,7 +23,7 @@ def test_what_was_decided_is_said_and_written_down(machine):
     assert lines[1].startswith("1 gap in time, 16.8 min after row 300 of a.csv, where a step is 10 s: the recording is")
     assert lines[2] == "data: 3 recordings of left, right; 1,300 rows"
     assert lines[3].startswith("rows: ")
-    assert lines[3].endswith(", 120 to test on")
+    assert lines[3].endswith(", 120 for testing")
     assert "split: tested on the end of each recording, validated on the rows before" in lines
     data = summaries.read(folder / "run").data
     assert list(data.decisions) == lines[:2]

@@ -86,7 +86,8 @@ def test_every_recording_of_a_folder_is_explained(machine, tmp_path):
     assert relative_deviations(explanation) == pytest.approx((np.sqrt(unseen.mean()), np.sqrt(gaps.mean())))
     assert relative_deviations(explanation, "right") == pytest.approx((np.sqrt(unseen[1]), np.sqrt(gaps[1])))
     change = f"{law.steadiness.change:.2g} ({law.steadiness.word})"
-    cells = [f"{local:.0%}", f"{overall:.0%}", *(f"{np.sqrt(gap.mean()):.3g}" for gap in (unseen, gaps)), change]
+    shares = [f"{100 * local:.0f} %", f"{100 * overall:.0f} %"]
+    cells = [*shares, *(f"{np.sqrt(gap.mean()):.3g}" for gap in (unseen, gaps)), change]
     assert re.split("  +", lines[3])[1:] == cells
     cells[2:4] = [f"{np.sqrt(gap[1]):.3g}" for gap in (unseen, gaps)]
     assert re.split("  +", DOMAIN.overview(result.explanations, "right").splitlines()[3])[1:] == cells

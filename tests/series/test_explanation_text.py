@@ -17,10 +17,10 @@ def test_it_prints_as_a_table(explanation):
            1         1          0.5        1     0.5        1              0      -0.25                0
            2         3          0.2      3.3     0.5     0.75            0.1      -0.25                0
         deviation from the law where fitted, rms over the steps (and relative to how much the forecast moves):
-          left 0.212 (21%), $<b>right$ 0.283 (28%)
+          left 0.212 (21 %), $<b>right$ 0.283 (28 %)
         variation 2.35: mean change of all parameters from step to step
         spectral radius of the laws 0.5 (median over the steps)
-        how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more; calibrate it on some"""  # noqa: E501
+        how far it can be trusted is not known: the model was not calibrated on held-out neighborhoods of 3 members or more; add validation data with some"""  # noqa: E501
     )
 
 
@@ -44,14 +44,14 @@ def test_unstable_laws_are_called_unstable(explanation):
 def test_laws_that_explain_nothing_are_said_to(explanation):
     nothing = "the laws explain nothing at steps they were not fitted to"
     bad, good = (replace(explanation, explained=np.array(shares)) for shares in ([0.3, -1.2], [0.3, 0.5]))
-    assert f"\nheld-out variance explained -45% along this forecast: {nothing}\ndeviation from the law" in str(bad)
-    assert "\nheld-out variance explained 40% along this forecast\ndeviation" in str(good)
+    assert f"\nheld-out variance explained -45 % along this forecast: {nothing}\ndeviation from the law" in str(bad)
+    assert "\nheld-out variance explained 40 % along this forecast\ndeviation" in str(good)
     assert "held-out" not in explanation.summary().partition("\nhow far")[0]
     again = ForecastExplanation.from_dict(json.loads(json.dumps(bad.to_dict())))
     assert explanation_text.held_out(again) == explanation_text.held_out(bad)
-    assert f"-45% along this forecast: {nothing}." in bad._repr_html_()
+    assert f"-45 % along this forecast: {nothing}." in bad._repr_html_()
     partly = replace(explanation, explained=np.array([np.nan, 0.5]))
-    assert explanation_text.held_out(partly) == "held-out variance explained 50% along this forecast"
+    assert explanation_text.held_out(partly) == "held-out variance explained 50 % along this forecast"
 
 
 def test_the_text_of_a_channel_begins_with_what_the_steps_are_predicted_from(explanation):

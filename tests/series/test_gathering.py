@@ -62,7 +62,7 @@ def test_a_decision_is_data_and_is_told():
     assert source.channels == ("x",)
     assert "without time" in repr(source)
     assert source.decisions()[0] == (
-        "time is ignored, as it never falls and is called like a time; keep with `channels=['time', 'x']`"
+        "time is ignored, as it never falls and has a name like that of a time; keep with `channels=['time', 'x']`"
     )
     kept = recordings(pyarrow.table({"time": np.arange(ROWS), "x": VALUES[:, 0]}), ["time", "x"])
     assert kept.channels == ("time", "x")
@@ -412,12 +412,12 @@ def test_sensors_that_are_not_sampled_together_are_refused():
     for fill in (None, "linear"):
         with pytest.raises(
             InputError,
-            match=r"must be sampled together. Got the table, where 0% of all times .* 'sensor' \(A, B\); res",
+            match=r"must be sampled together. Got the table, where 0 % of all times .* 'sensor' \(A, B\); res",
         ):
             recordings(pyarrow.table(columns), pivot="sensor", fill=fill)
     # One that is three times slower can be filled.
     slow = numbered_long(10 * np.arange(ROWS), lacks=[i for i in range(ROWS) if i % 3])
-    with pytest.raises(InputError, match="where 33% of all times .* fill with `fill='previous'`"):
+    with pytest.raises(InputError, match="where 33 % of all times .* fill with `fill='previous'`"):
         recordings(slow, pivot="sensor")
     np.testing.assert_array_equal(
         recordings(slow, pivot="sensor", fill="previous").values[0][:, 1], np.repeat(VALUES[::3, 1], 3)

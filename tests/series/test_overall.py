@@ -85,7 +85,7 @@ def test_of_one_sequence_nothing_is_held_out(model):
 def test_where_local_laws_explain_no_more_one_is_enough(model, tmp_path, overall, local, enough):
     fitted, rig = model
     law = replace(fitted.law_of(rig), explained=np.full(2, overall), local=np.full(2, local))
-    shares = f"one-step predictions of the whole recording: {overall:.0%} by this law, {local:.0%} by local laws"
+    shares = f"whole recording: {100 * overall:.0f} % by this law, {100 * local:.0f} % by local laws"
     words = "one law for the whole recording is enough: a forecast has too few steps to determine local coefficients"
     assert shares in law.sentence()
     assert (f"; {words}; change of the law along the recording " in law.sentence()) == enough

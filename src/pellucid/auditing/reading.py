@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -108,9 +108,7 @@ def read_predictions(
             f"{source} must have at least {_FEWEST} complete rows",
             got=f"{len(kept)} of {len(table.rows)}"
             + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(rejected.items())[:1]),
-            cure=f"leave out columns with blanks by naming the others with {Parameter('features'):=}"
-            if rejected
-            else "add some",
+            cure=_rows_cure(rejected, [*chosen] if blanks == "drop" else []),
         )
     rows = tuple(table.numbers[i] for i in kept)
     columns: list[Column] = []
@@ -147,6 +145,15 @@ def read_predictions(
         ignored=tuple(ignored),
         rejected=tuple((table.numbers[i], why) for i, why in sorted(rejected.items())),
     )
+
+
+def _rows_cure(rejected: Mapping[int, str], dropped: Sequence[str]) -> str:
+    """What to do about too few rows; those with a blank in the `dropped` columns can be kept."""
+    blank = {f"{name!r} is blank" for name in dropped}
+    if any(why in blank for why in rejected.values()):
+        others = f"name the columns without blanks with {Parameter('features'):=}"
+        return f"use {Parameter('blanks', 'fill')}, or {others}"
+    return "correct these rows, or add others" if rejected else "add some"
 
 
 def _reader(structures: Callable[[], StructureFeatures] | None, smiles: str, source: str) -> StructureFeatures:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -15,8 +16,8 @@ from typer.core import TyperGroup
 
 from pellucid.cli import audit, compare, data, demo, explain, predict, report, score, train
 from pellucid.cli.options import Command
-from pellucid.cli.output import KEPT
-from pellucid.errors import PellucidError
+from pellucid.cli.output import KEPT, warn
+from pellucid.errors import PellucidError, PellucidWarning
 from pellucid.text_tables import printable
 
 _UsageError: Any = typer.BadParameter.__base__
@@ -24,6 +25,10 @@ _UsageError: Any = typer.BadParameter.__base__
 
 class _Commands(TyperGroup):
     """Mistakes of the user end with one sentence on stderr and the exit code 1, wrong usage with 2, Ctrl-C with 130."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands in the order of help: typer would put groups last."""
+        return [name for name in _SHORT if name in self.commands]
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -84,24 +89,50 @@ def command_line() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    app.command(cls=Command)(demo.demo_command())
-    app.add_typer(train.train_app(), name="train")
-    commands: list[Callable[..., None]] = [
-        predict.predict_command(),
-        explain.explain_command(),
-        score.score_command(),
-        compare.compare_command(),
-        report.report,
-        audit.audit,
-    ]
-    for command in commands:
-        app.command(cls=Command)(command)
-    app.add_typer(data.app, name="data")
+    commands: dict[str, Callable[..., None]] = {
+        "demo": demo.demo_command(),
+        "predict": predict.predict_command(),
+        "explain": explain.explain_command(),
+        "compare": compare.compare_command(),
+        "report": report.report,
+        "score": score.score_command(),
+        "audit": audit.audit,
+    }
+    for name, command in commands.items():
+        app.command(name, cls=Command, short_help=_SHORT[name])(command)
+    app.add_typer(train.train_app(), name="train", short_help=_SHORT["train"])
+    app.add_typer(data.app, name="data", short_help=_SHORT["data"])
     return app
+
+
+# One line of `pellucid --help` each, in the order in which one needs them; a terminal of 80 columns has room for 60.
+_SHORT = {
+    "demo": "Train on data that come with Pellucid; write a report.",
+    "train": "Train with and without a game, and write a report.",
+    "predict": "Predict new data, and write a CSV file.",
+    "explain": "Explain predictions, and how far to trust them.",
+    "compare": "Compare two runs in accuracy, transparency and trust.",
+    "report": "Write the report of a finished run once more.",
+    "score": "Follow a machine over time: does a fault show?",
+    "audit": "Audit any model from its predictions and features.",
+    "data": "List data sets and download them.",
+}
 
 
 def main() -> None:
     """Run a command."""
     # What imports create is never freed; collecting garbage less often saves a tenth of the time of a short command.
     gc.set_threshold(100_000)
+    warnings.showwarning = _show_warning
     command_line()()
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+    """Warnings of Pellucid as one sentence: the line of Python that they come from says nothing to users of a shell."""
+    if issubclass(category, PellucidWarning):
+        warn(f"{str(message).rstrip('.')}.")
+    else:
+        _python_shows(message, category, *place, **options)
+
+
+_python_shows = warnings.showwarning

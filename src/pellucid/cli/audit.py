@@ -1,4 +1,4 @@
-"""`pellucid audit`: judge any model, from its predictions and features alone."""
+"""`pellucid audit`: audit any model from its predictions and features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTINGS = ("family", "ridge", "depth", "threshold", "level")
 
 
 class Family(StrEnum):
-    """Of witnesses."""
+    """Family of witnesses."""
 
     LINEAR = "linear"
     TREE = "tree"
@@ -69,7 +69,7 @@ def audit(
         Family | None,
         typer.Option(
             metavar="|".join(Family),
-            help="Of witnesses; auto takes the one that holds best where it was not fitted.",
+            help="Family of witnesses; auto takes the one that holds best where it was not fitted.",
             show_default="linear; tree for molecules",
         ),
     ] = None,
@@ -78,13 +78,18 @@ def audit(
         typer.Option(
             metavar="NUMBER",
             min=0,
-            help="Of linear witnesses, in standardized features.",
+            help="Ridge of linear witnesses, in standardized features.",
             show_default="chosen by leave-one-out; none for molecules",
         ),
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Of trees.", show_default="the deepest that members hold to account"),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Depth of the trees.",
+            show_default="the deepest that the number of members supports",
+        ),
     ] = None,
     neighbors: Annotated[
         int | None,
@@ -109,7 +114,7 @@ def audit(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Judge any model from its predictions and features alone.
+    """Audit any model from its predictions and features.
 
     Around every row a simple function, its witness, is fitted to the predictions; the audit tells how well they match.
     """

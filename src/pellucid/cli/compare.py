@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
-from pellucid.cli.output import DIGITS, has_viewer, measure_rows, say, warn
+from pellucid.cli.output import DIGITS, counted_samples, has_viewer, measure_rows, say, warn
 from pellucid.errors import InputError
 from pellucid.numbers import number
 from pellucid.options import Option, options_of
@@ -37,40 +37,46 @@ def compare(
         typer.Option(metavar="PATH", help="Measure the models of both on this file or folder instead."),
     ] = None,
 ) -> None:
-    """Compare two runs: accuracy, transparency and trust, on their own test data or on the same ones."""
+    """Compare two runs: accuracy, transparency and trust, each on its own test data, or both on the same data."""
     from pellucid import runs, summaries
     from pellucid.registry import domain_named
-    from pellucid.verdicts import unexplained
+    from pellucid.verdicts import few_tests, unexplained
 
     folders = {"A": first, "B": second}
     records = {letter: summaries.read(folder) for letter, folder in folders.items()}
     a, b = records.values()
     if a.kind != b.kind or a.outputs != b.outputs:
         raise InputError(
-            "Two runs can be compared if they predict the same",
+            "Two runs can be compared if they have the same outputs",
             got=f"{a.kind} ({', '.join(a.outputs)}) and {b.kind} ({', '.join(b.outputs)})",
             cure="choose others",
         )
     domain = domain_named(a.kind)
     check_options(domain, values, _GROUPS)
-    models: dict[str, ModelSummary]
+    models = {f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()}
+    notes: list[str] = []
     if data is None:
+        title = "on the test data of each"
         _warn_unless_same(runs.same_test_data(a, b))
-        models = {
-            f"{letter}: {name}": model for letter, record in records.items() for name, model in record.models.items()
-        }
     else:
-        models = {
+        tests = {
             f"{letter}: {name}": _evaluate(domain, folders[letter], name, data, values)
             for letter, record in records.items()
             for name in record.models
         }
+        models = {name: test.summary for name, test in tests.items()}
+        sizes = sorted({test.size for test in tests.values()})
+        title = f"on {' or '.join(f'{size:,}' for size in sizes[:-1])}{' or ' if sizes[:-1] else ''}"
+        title += f"{counted_samples(sizes[-1], domain)} of {data.name}"
+        notes = few_tests(min(test.tested for test in tests.values()))
+        for sentence in dict.fromkeys(test.rejections for test in tests.values() if test.rejections):
+            warn(f"{data.name}: {sentence}.")
     say(f"A = {first} ({_game(domain, a)})\nB = {second} ({_game(domain, b)})\n")
     rows = measure_rows(models, a.measures)
     if data is None:
         rows += _bound_rows(records)
-    say(aligned([f"on {data.name}" if data else "on the test data of each", *models], rows))
-    for sentence in unexplained(models, domain.unexplained, domain.cure):
+    say(aligned([title, *models], rows))
+    for sentence in [*unexplained(models, domain.unexplained, domain.cure), *notes]:
         say(f"note: {sentence}")
     settings, others = (_settings(domain, folders[letter], record) for letter, record in records.items())
     differences = [
@@ -92,7 +98,17 @@ def _warn_unless_same(same: bool | None) -> None:
         warn("The runs were tested on different data, so differences may come from the data; use --data.")
 
 
-def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> ModelSummary:
+class _Test(NamedTuple):
+    """The scores of a model on other data, and what of these it was measured on."""
+
+    summary: ModelSummary
+    size: int
+    """Number of `Domain.samples`."""
+    tested: int
+    rejections: str | None
+
+
+def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Mapping[str, Any]) -> _Test:
     """Scores of a model of a run on other data."""
     from pellucid import registry, runs
     from pellucid.bounds import LEVEL
@@ -100,7 +116,9 @@ def _evaluate(domain: AnyDomain, folder: Path, name: str, data: Path, values: Ma
     _, saved_model = registry.find_model(folder, MODEL_FOLDERS[name])
     model = domain.load(saved_model)
     test = domain.read(data, runs.load_reading(domain, folder, values), model)
-    return ModelSummary(scores=runs.scores(domain.evaluate(model, test, progress=has_viewer()), LEVEL))
+    evaluation = domain.evaluate(model, test, progress=has_viewer())
+    summary = ModelSummary(scores=runs.scores(evaluation, LEVEL))
+    return _Test(summary, domain.size(test), evaluation.tested, domain.rejection_text(test))
 
 
 def _bound_rows(records: Mapping[str, RunSummary]) -> list[list[str]]:

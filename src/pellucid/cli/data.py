@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +10,9 @@ import typer
 from pellucid.cli.options import Command
 
 if TYPE_CHECKING:
-    from pellucid.datasets import Published
+    from pellucid.datasets import DataSet, Published
 
-app = typer.Typer(help="Data sets: what there is, and where it is on this computer.", no_args_is_help=True)
-
-
-class Downloadable(StrEnum):
-    """Data sets that `get` downloads."""
-
-    TOX21 = "tox21"
-    MOSES = "moses"
-    BEARING = "bearing"
+app = typer.Typer(help="List data sets and download them.", no_args_is_help=True)
 
 
 @app.command("list", cls=Command)
@@ -31,14 +22,14 @@ def list_() -> None:
 
     for data in datasets.DATA_SETS:
         path = data.find()
-        hint = f"; pellucid data get {data.name}" if data.name in list(Downloadable) else ""
+        hint = f"; pellucid data get {data.name}" if data.published() else ""
         typer.echo(f"{data.name:<9}{data.size:>8}  {data.what}")
         typer.echo(f"{'':<19}{path or f'not here{hint}'}")
 
 
 @app.command(cls=Command)
 def get(
-    name: Downloadable = typer.Argument(metavar="|".join(Downloadable), help="Which data set."),
+    name: str = typer.Argument(metavar="NAME", help="Which data set; `pellucid data list` shows them."),
     source: Path | None = typer.Option(
         None, "--from", metavar="FOLDER", help="bearing: the folder 2nd_test of the unpacked archive."
     ),
@@ -46,15 +37,18 @@ def get(
     """Download a data set into the cache, unless it is on this computer already, and say where it is."""
     from pellucid import datasets
 
-    if source is not None and name is not Downloadable.BEARING:
-        raise typer.BadParameter("only the bearing data are read from a folder.", param_hint="--from")
-    if name is Downloadable.TOX21:
-        _fetch(datasets.TOX21)
-    elif name is Downloadable.MOSES:
-        for published in datasets.MOSES.values():
+    sets = {data.name: data for data in datasets.DATA_SETS if data.published()}
+    if name not in sets:
+        *others, last = sets
+        raise typer.BadParameter(f"must be {', '.join(others)} or {last}. Got {name!r}.", param_hint="NAME")
+    data = sets[name]
+    if source is not None and data.packed_folder is None:
+        raise typer.BadParameter(f"is not for {name}, which is downloaded as a file.", param_hint="--from")
+    if data.packed_folder is None:
+        for published in data.published():
             _fetch(published)
     else:
-        _bearing(source)
+        _fetch_archive(data, source)
 
 
 def _fetch(published: Published) -> Path:
@@ -68,22 +62,21 @@ def _fetch(published: Published) -> Path:
     return path
 
 
-def _bearing(source: Path | None) -> None:
-    """Download the archive, or pack the folder unpacked from it by the user: Python cannot read its formats."""
-    from pellucid import datasets
-
+def _fetch_archive(data: DataSet, source: Path | None) -> None:
+    """Download an archive, or pack the folder unpacked from it by the user: Python cannot read its formats."""
     if source is not None:
         from pellucid.registry import pack_bearing
 
         typer.echo("Reading and comparing the recordings, about a minute ...", err=True)
         typer.echo(f"Packed: {pack_bearing(source)}")
         return
-    packed = datasets.DATA_SETS[-1].find()
+    packed = data.find()
     if packed is not None:
         typer.echo(f"Already here: {packed}")
         return
-    archive = _fetch(datasets.BEARING)  # about 1 GB
+    (published,) = data.published()
+    archive = _fetch(published)  # about 1 GB
     typer.echo(
-        f"Now unpack it (unzip {archive.name}, then 7z x on the .7z and on 2nd_test.rar inside), and run: pellucid "
-        "data get bearing --from 2nd_test"
+        f"Now unpack it (unzip {archive.name}, then 7z x on the .7z and on {data.packed_folder}.rar inside), and run: "
+        f"pellucid data get {data.name} --from {data.packed_folder}"
     )

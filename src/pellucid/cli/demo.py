@@ -36,7 +36,10 @@ def demo(
     ),
     size: Annotated[
         Literal["cpu", "smoke"],
-        typer.Option(metavar="cpu|smoke", help="cpu: two minutes or so for each model; smoke: seconds."),
+        typer.Option(
+            metavar="cpu|smoke",
+            help="cpu: about two minutes per model; smoke: a quick check, about a minute the first time.",
+        ),
     ] = "cpu",
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo or run in the folder.")] = False,
     quiet: Quiet = False,
@@ -67,9 +70,12 @@ def demo(
             cure=f"delete it (rm {quoted(picture)}), or choose another folder with {Parameter('out')}",
             parameter="out",
         )
-    summary = runs.train(
-        domain, demo.source, demo.settings, out, title=demo.title, force=force, progress=has_viewer(quiet), say=say
-    )
+    try:
+        summary = runs.train(
+            domain, demo.source, demo.settings, out, title=demo.title, force=force, progress=has_viewer(quiet), say=say
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Stopped. To start over, run the command again with --force.") from None
     say(f"\n{summary_text(summary, domain)}\n")
     say(f"{demo.about}, as GAME sees it:\n")
     model = domain.load(out / summaries.MODEL_FOLDERS["GAME"])

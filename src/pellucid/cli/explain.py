@@ -22,7 +22,7 @@ from pellucid.writing import write_rows, write_text
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")
-# Outputs that a message lists.
+# Outputs that a message lists, and items that cannot be explained.
 _LISTED = 20
 _GROUPS: OptionGroups = lambda domain: (domain.Reading, domain.Explaining)  # noqa: E731 - as short as its type
 
@@ -38,7 +38,7 @@ def explain(
         str,
         typer.Argument(
             metavar="ITEM|FILE|FOLDER",
-            help="An item as it stands in the data, or a file or folder as the model was trained on.",
+            help="One item, such as a SMILES, or a file or folder in the format of the training data.",
         ),
     ],
     values: Any,
@@ -90,8 +90,10 @@ def explain(
         count = len(explained.rejected) + len(explained.explanations)
         skipped = f"{len(explained.rejected)} of {counted(count, domain.item)}"
         warn(f"{skipped} {'is' if len(explained.rejected) == 1 else 'are'} skipped:")
-    for label, reason in explained.rejected.items():
+    for label, reason in list(explained.rejected.items())[:_LISTED]:
         warn(f"{label}: {reason}")
+    if len(explained.rejected) > _LISTED:
+        warn(f"and {len(explained.rejected) - _LISTED:,} more")
 
 
 def _check_target(target: str | None, domain: AnyDomain, model: Any) -> None:
@@ -101,7 +103,7 @@ def _check_target(target: str | None, domain: AnyDomain, model: Any) -> None:
     if not outputs:
         raise InputError(
             f"{Parameter('target')} is for models whose outputs are explained one by one",
-            got=f"a model of the domain {domain.name}",
+            got=f"a {domain.name} model",
             cure="leave it out",
             parameter="target",
         )

@@ -33,9 +33,19 @@ class Command(TyperCommand):
                 return super().invoke(ctx)
             except InputError as error:
                 option = error.parameter and _option_of(self, Parameter(error.parameter))
-                if not option or option in str(error):
+                text, literal = str(error), f"`{error.parameter}`"
+                if not option or option in text:
                     raise
-                raise PellucidError(f"{option}: {error}") from error
+                text = text.replace(literal, option) if literal in text else f"{option}: {text}"
+                raise PellucidError(text) from error
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words that were typed."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _in_words(error)
+            raise
 
     # Help shows arguments by their names alone: typer adds braces and the names of Python's types.
 
@@ -59,11 +69,28 @@ class Command(TyperCommand):
                     formatter.write_dl(rows)
 
 
+def _in_words(error: typer.BadParameter) -> str:
+    """What must hold and what came, where typer says it in the words of its validation."""
+    # Some versions of typer validate with pydantic, whose errors say what was typed.
+    details: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if not details:
+        return error.message
+    kind, typed = details[0]["type"], details[0]["input"]
+    if kind == "greater_than_equal":
+        return f"must be at least {details[0]['ctx']['ge']:g}. Got {typed}."
+    if kind == "value_error" and "is not one of " in error.message:
+        *others, last = error.message.rpartition("is not one of ")[2].rstrip(".").replace("'", "").split(", ")
+        must = f"{', '.join(others)} or {last}" if others else last
+    else:
+        must = {"int_parsing": "a whole number", "float_parsing": "a number"}.get(kind, "")
+    return f"must be {must}. Got {typed!r}." if must else error.message
+
+
 def as_option(parameter: Parameter, command: Any, root: Any) -> str | None:
     """A parameter as it is typed: an option of this command, or of another, which is named then; None if of none."""
-    own = _option_of(command, parameter)
-    if own is not None:
-        return own
+    here = _option_of(command, parameter)
+    if here is not None:
+        return here
     options = {path: _option_of(leaf, parameter) for path, leaf in _commands(root)}
     options = {path: option for path, option in options.items() if option is not None}
     for path, option in options.items():
@@ -214,7 +241,7 @@ def check_options(domain: AnyDomain, values: Mapping[str, Any], groups: OptionGr
             others = [other.name for other in domains().values() if name in _names(other, groups)]
             raise InputError(
                 f"{Parameter(name)} is for {' and '.join(others)}",
-                got=f"a model of the domain {domain.name}",
+                got=f"a {domain.name} model",
                 cure="leave it out",
                 parameter=name,
             )

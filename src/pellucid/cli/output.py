@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.domains import Domain
-from pellucid.numbers import number, percent
+from pellucid.numbers import counted, number, percent
 from pellucid.summaries import MODEL_FOLDERS, BaselineSummary, Measure, ModelSummary, RunSummary, TradeOff
 from pellucid.text_tables import aligned, printable
 
@@ -48,13 +48,18 @@ def summary_text(summary: RunSummary, domain: Domain[Any, Any]) -> str:
     models: dict[str, ModelSummary | BaselineSummary] = dict(summary.models)
     if summary.baseline:
         models[summary.baseline.title] = summary.baseline
-    head = f"on {summary.data.parts['test']:,} test {domain.samples}"
+    head = f"on {counted_samples(summary.data.parts['test'], domain, 'test ')}"
     lines = [aligned([head, *models], measure_rows(models, summary.measures)), *_trust_lines(summary, domain.points)]
     if summary.trade_off:
         lines += ["", trade_off_text(summary.trade_off)]
     if summary.baseline:
         lines.append(f"{summary.baseline.title}: {summary.baseline.about}")
     return "\n".join([*lines, *(f"note: {sentence}" for sentence in summary.verdict)])
+
+
+def counted_samples(count: int, domain: Domain[Any, Any], kind: str = "") -> str:
+    """A number of samples of a domain, whose noun is a plural."""
+    return counted(count, f"{kind}{domain.samples.removesuffix('s')}", f"{kind}{domain.samples}")
 
 
 def measure_rows(models: Mapping[str, ModelSummary | BaselineSummary], measures: Sequence[Measure]) -> list[list[str]]:
@@ -78,14 +83,19 @@ def _trust_lines(summary: RunSummary, points: str) -> list[str]:
 
         return [f"trust: {no_bound_reason(trust.level, trust.calibrated)}"]
     missing = len(summary.outputs) - len(calibrated)
+    if len(summary.outputs) == 1:
+        ((output, bound, _),) = calibrated
+        bounds, note = f"{bound:.3g} ({output}, median)", ""
+    else:
+        more = ", ..." if len(calibrated) > _OUTPUTS else ""
+        bounds = ", ".join(f"{bound:.3g} ({output})" for output, bound, _ in calibrated[:_OUTPUTS]) + more
+        note = f" (medians{f'; not known for {missing} more' if missing else ''})"
     coverage = sum(share for _, _, share in calibrated) / len(calibrated)
     return [
-        f"trust: with {percent(trust.level)} confidence {name}'s witness is within (median) "
-        + ", ".join(f"{output} {bound:.3g}" for output, bound, _ in calibrated[:_OUTPUTS])
-        + (", ..." if len(calibrated) > _OUTPUTS else "")
-        + (f" (not known for {missing} more)" if missing else "")
-        + f" of the network at {points} nearby;",
-        f"       this held in {coverage:.0%} of {trust.tested} test neighborhoods; it is not the prediction's error",
+        f"trust: with {percent(trust.level)} confidence, {name}'s witness is within {bounds} of the network at a "
+        f"nearby {points.removesuffix('s')}{note};",
+        f"       this held in {percent(coverage, 0)} of {trust.tested} test neighborhoods; it is not the prediction's "
+        "error",
     ]
 
 

@@ -28,7 +28,7 @@ _GROUPS: OptionGroups = lambda domain: (domain.Reading, domain.Predicting)  # no
 
 def predict(
     model: Folder,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder as the model was trained on.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder in the format of the training data.")],
     values: Any,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV file.", show_default="the terminal")
@@ -36,7 +36,7 @@ def predict(
     which: Which = None,
     force: Force = False,
 ) -> None:
-    """Predict a file or folder as the model was trained on, and write CSV."""
+    """Predict new data in the format of the training data, and write a CSV file."""
     from pellucid import registry, runs
 
     if out is not None:

@@ -58,8 +58,8 @@ def score(
     if not isinstance(domain, SupportsMonitoring):
         capable = [name for name, other in registry.domains().items() if isinstance(other, SupportsMonitoring)]
         raise InputError(
-            f"RUN must be a model of {' or '.join(capable)}",
-            got=f"{run}, a model of the domain {domain.name}",
+            f"RUN must be a {' or '.join(capable)} model",
+            got=f"{run}, a {domain.name} model",
             cure=f"train one with pellucid train {capable[0]}",
         )
     check_options(domain, values, _settings)

@@ -36,7 +36,9 @@ def train_app() -> typer.Typer:
     app = typer.Typer(help="Train a network with and without a game, and write a report.", no_args_is_help=True)
     for name, domain in domains().items():
         options = [argument("data", Path, domain.source), *domain_options([domain.Reading, domain.Settings])]
-        app.command(name, cls=Command, help=domain.about)(with_options(train, options, domain=domain))
+        short = domain.about.partition(",")[0].removesuffix(".")
+        command = with_options(train, options, domain=domain)
+        app.command(name, cls=Command, help=domain.about, short_help=f"{short}.")(command)
     return app
 
 
@@ -73,6 +75,7 @@ def train(
     check_level(level)
     if number is not None:
         _checks.at_least(number, 0, "weight", "the game")
+    domain.check(settings)
     data = values["data"]
     runs.check_folder(out, resume=resume, force=force, data=data)
     source = Source(domain.read(data, reading), data, reading)

@@ -71,6 +71,11 @@ class BaseMoleculeDomain(Domain["Molecules", ModelT], ABC):
         return [f"{source.path.name}: {text}" if source.path else text]
 
     @final
+    def rejection_text(self, data: Molecules) -> str | None:
+        """How many rows cannot be used, and why the first cannot."""
+        return data.rejection_text()
+
+    @final
     def write_report(self, summary: RunSummary, path: Path) -> None:
         """A gallery of molecules below the numbers."""
         from pellucid.molecules import report
@@ -103,7 +108,7 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
     path, kind = Path(what), kind_of(what)
     if kind == "folder" or (kind is None and path.suffix.lower() in _TABLES):
         raise InputError(
-            "A molecule or a file must be named",
+            "Pass a SMILES or a file",
             got=f"{what}, which {'is a folder' if kind == 'folder' else 'does not exist'}",
             cure="correct the path",
         )
@@ -113,8 +118,9 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
         return {what: ""}
     cells = read_table(path)
     table = files.read(cells, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
-    for row in table.rejected:
-        warn(f"row {row.row} is rejected: {row.reason}.")
+    rejections = table.rejection_text()
+    if rejections is not None:
+        warn(f"{path.name}: {rejections}.")
     texts = cells.column(files.smiles_column(cells.header, reading.smiles, cells.source))
     fragments = [number for number, text in zip(cells.numbers, texts, strict=True) if "." in text]
     if fragments:

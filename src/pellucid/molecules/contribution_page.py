@@ -11,7 +11,7 @@ from pellucid.molecules._pictures import Pictures
 from pellucid.molecules._scale import STEPS, extent, step_class, steps
 from pellucid.molecules.contribution_text import signed, up_and_down
 from pellucid.numbers import listed
-from pellucid.report.numbers import fixed, typeset
+from pellucid.report.numbers import fixed, trimmed, typeset
 
 if TYPE_CHECKING:
     from pellucid.molecules.contribution_explanation import ContributionExplanation, Term
@@ -79,7 +79,7 @@ def exchanges_view(explanation: MoleculeExplanation, targets: Sequence[int]) -> 
             "predicted": _signed(e.predicted_change[k], digits),
             "witness": _signed(e.witness_change[k], digits),
             "similarity": fixed(e.member.similarity, 2),
-            "measured": "" if measured is None or np.isnan(measured[k]) else fixed(float(measured[k]), digits),
+            "measured": "" if measured is None or np.isnan(measured[k]) else trimmed(fixed(float(measured[k]), digits)),
         }
 
     up, down = up_and_down(explanation.exchanges(k), k, _EXCHANGES)

@@ -80,6 +80,22 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
         """The numbers of molecules and targets, and what was done to the table."""
         return data.summary()
 
+    def check(self, settings: MoleculeSettings) -> None:
+        """Refuse a pool that is no table of molecules."""
+        from pellucid.molecules.files import smiles_column
+        from pellucid.tables import open_table
+
+        if settings.pool is None:
+            return
+        if not settings.pool.is_file():
+            raise InputError(
+                f"{Parameter('pool')} must be a table of molecules",
+                got=f"{settings.pool}, which {'is a folder' if settings.pool.is_dir() else 'does not exist'}",
+                cure="correct the path",
+                parameter="pool",
+            )
+        smiles_column(open_table(settings.pool).header, None, settings.pool.name)
+
     def plan(
         self, source: Source[Molecules], settings: MoleculeSettings, *, weight: float | None = None
     ) -> Plan[Molecules, PropertyModel]:
@@ -187,9 +203,9 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
         isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
         if not isolated:
             return []
-        cure = "" if model.explaining.analogs else "; train with analogs"
+        cure = "" if model.explaining.analogs else f"; {Parameter('analogs', 'auto')} would add some"
         count = f"{isolated} of {len(test)} test molecules"
-        return [f"{count} have fewer than two similar ones: {model.witness_noun}s say nothing of them{cure}."]
+        return [f"{count} have fewer than two similar ones: they have no {model.witness_noun}{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False

@@ -31,7 +31,7 @@ class MoleculeSettings(MoleculeTraining):
         "auto", "What is learned; auto: labels where there is nothing but 0 and 1."
     )
     game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
-        "symmetric", "Which game is played; none trains DEEP alone."
+        "symmetric", "The game to play; none trains DEEP alone."
     )
     witness: Literal["tree", "contributions", "auto"] = option(
         "tree",

@@ -83,9 +83,9 @@ def exchanged_groups(smiles: Sequence[str]) -> dict[int, GroupPair]:
             for other in rests:
                 if other.key == side.key and other.bond not in texts:
                     texts[other.bond] = _texts(first, other)
-            own = {texts[other.bond][1] for other in rests if texts.get(other.bond, ("", ""))[0] == rest}
-            if own and group not in own:
-                result[j] = GroupPair(min(own), group)
+            groups = {texts[other.bond][1] for other in rests if texts.get(other.bond, ("", ""))[0] == rest}
+            if groups and group not in groups:
+                result[j] = GroupPair(min(groups), group)
                 break
     return result
 

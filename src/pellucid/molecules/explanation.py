@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import isabstract
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -141,13 +142,13 @@ class MoleculeExplanation(Explanation):
             The target to sort by; by default the one that differs most in the neighborhood.
         """
         k = int(np.argmax(self.spread)) if target is None else self.target(target)[0]
-        own = self.members[0]
+        center = self.members[0]
         result = [
             Exchange(
                 pair.out,
                 pair.into,
-                self.members[j].prediction - own.prediction,
-                self.members[j].witness - own.witness,
+                self.members[j].prediction - center.prediction,
+                self.members[j].witness - center.witness,
                 self.members[j],
             )
             for j, pair in self._groups.items()
@@ -221,7 +222,7 @@ class MoleculeExplanation(Explanation):
         `MoleculeExplanation`. Files of earlier versions do not name their kind, and hold trees.
         """
         # The module `explaining`, which the package takes this class from, has imported every kind.
-        kinds = {kind.kind: kind for kind in (cls, *cls.__subclasses__()) if hasattr(kind, "kind")}
+        kinds = {kind.kind: kind for kind in (cls, *cls.__subclasses__()) if not isabstract(kind)}
         name = content.get("kind", "tree")
         kind = kinds.get(name) if isinstance(name, str) else None
         if kind is None:

@@ -13,7 +13,7 @@ from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.contribution_page import exchanges_view, law_view
 from pellucid.molecules.explanation_text import interval_ends, prediction_sentence
 from pellucid.numbers import listed
-from pellucid.report.numbers import fixed, number, percent, typeset
+from pellucid.report.numbers import fixed, number, percent, trimmed, typeset
 from pellucid.report.page import render, write_page
 from pellucid.report.sections import trust_sentence
 from pellucid.trust import FEWEST, no_bound_reason
@@ -83,7 +83,8 @@ def view(
         """The measured values of a member, to be written after its similarity."""
         if member.measured is None:
             return ""
-        cells = values(member.measured, [k for k in targets if np.isfinite(member.measured[k])])
+        known = [k for k in targets if np.isfinite(member.measured[k])]
+        cells = [(name, trimmed(text)) for name, text in values(member.measured, known)]
         single = len(explanation.targets) == 1
         return "".join(f", measured {text}" if single else f", {name} measured {text}" for name, text in cells)
 
@@ -96,7 +97,7 @@ def view(
                 "index": k,
                 "predicted": fixed(float(explanation.prediction[k]), digits[k]),
                 "witness": fixed(float(explanation.witnessed[k]), digits[k]),
-                "measured": fixed(measured[k], digits[k]) if measured and measured[k] is not None else None,
+                "measured": trimmed(fixed(measured[k], digits[k])) if measured and measured[k] is not None else None,
                 "deviation": number(float(explanation.deviation[k]), 2),
                 "bound": None if bound is None else bound_text(float(bound[k])),
                 "auc": None if np.isnan(explanation.local_auc[k]) else float(explanation.local_auc[k]),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.bins import SizeBin
-from pellucid.numbers import decimals, fixed, percent
+from pellucid.errors import Parameter
+from pellucid.numbers import decimals, fixed, percent, trimmed
 from pellucid.trust import FEWEST, no_bound_reason
 
 if TYPE_CHECKING:
@@ -115,11 +116,6 @@ def match(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]
             f"  No molecule that the model was trained on is near: the {noun} describes what the network does here, "
             "not what was measured."
         )
-    aucs = ", ".join(
-        f"{explanation.targets[k]} {explanation.local_auc[k]:.0%}"
-        for k in targets
-        if np.isfinite(explanation.local_auc[k])
-    )
     left_out = held_out(explanation, targets)
     fitted = " where it was fitted" if left_out else ""
     return [
@@ -127,9 +123,21 @@ def match(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]
         f"  {len(origins)} members in its neighborhood ({counts or 'no others'})",
         *left_out,
         f"  the {noun} is off by {values_text(explanation, explanation.deviation, targets)} on average{fitted}"
-        + (f"; orders pairs alike: {aucs}" if aucs else ""),
+        + _order(explanation, targets),
         f"  {noun} and network: {trust(explanation, targets)}",
     ]
+
+
+def _order(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
+    """How many pairs of members the witness orders as the network does; empty if not known."""
+    shares = {k: percent(float(explanation.local_auc[k]), 0) for k in targets if np.isfinite(explanation.local_auc[k])}
+    if not shares:
+        return ""
+    if len(explanation.targets) == 1:
+        return f"; orders {shares[0]} of pairs as the network does"
+    return (
+        f"; orders pairs as the network does: {', '.join(f'{explanation.targets[k]} {s}' for k, s in shares.items())}"
+    )
 
 
 def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None) -> str:
@@ -137,7 +145,7 @@ def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None
     if len(explanation.members) < FEWEST:
         return (
             f"there are too few similar molecules ({len(explanation.members) - 1}) for a {explanation.noun}: train "
-            "with analogs, with a pool, or with a lower threshold of similarity"
+            f"with analogs ({Parameter('analogs')}), or with a pool of unlabeled molecules ({Parameter('pool')})"
         )
     targets = range(len(explanation.targets)) if targets is None else targets
     bounded = [] if explanation.bound is None else [k for k in targets if np.isfinite(explanation.bound[k])]
@@ -147,8 +155,8 @@ def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None
     sizes = SizeBin(explanation.calibrated, *explanation.calibrated_sizes).text
     return (
         f"with {percent(explanation.level)} confidence the {explanation.noun} is within "
-        f"{values_text(explanation, explanation.bound, bounded)} of the network at a further molecule of this "
-        f"neighborhood (calibrated on {explanation.calibrated} held-out neighborhoods{sizes})"
+        f"{values_text(explanation, explanation.bound, bounded)} of the network at a similar molecule that it "
+        f"was not fitted to (calibrated on {explanation.calibrated} held-out neighborhoods{sizes})"
         + (f"; not known for {', '.join(unbounded)}" if unbounded else "")
     )
 
@@ -177,4 +185,5 @@ def measured_text(explanation: MoleculeExplanation, member: Member, targets: Seq
     """The measured values of a member; empty if there are none."""
     if member.measured is None:
         return ""
-    return values_text(explanation, member.measured, [k for k in targets if np.isfinite(member.measured[k])])
+    known = [(k, member.measured[k]) for k in targets if np.isfinite(member.measured[k])]
+    return ", ".join(f"{explanation.targets[k]} = {trimmed(fixed(y, explanation.decimals[k]))}" for k, y in known)

@@ -77,8 +77,8 @@ def measures(name: str, test: Molecules | None = None, *, noun: str = "tree") ->
                 about=f"{account}, at the members that they were fitted to: high for noise, too"),
         Measure(key="deviation", title="deviation", better="lower",
                 about=f"total variation between {noun} and network{unit}, over neighborhoods of more than 2 members"),
-        Measure(key="local_auc", title="AUC_B, locally", better="higher",
+        Measure(key="local_auc", title="local AUC (AUC_B)", better="higher",
                 about=f"share of pairs in a neighborhood that {noun} and network order alike; ties are wrong"),
-        Measure(key="global_auc", title="AUC_D, globally", better="higher",
+        Measure(key="global_auc", title="global AUC (AUC_D)", better="higher",
                 about=f"the same over all test molecules, each with its own {noun}"),
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.table import canonicals
 from pellucid.neighborhoods import Neighborhoods
+from pellucid.numbers import percent
 from pellucid.schemas import SchemaError, checked, shown
 
 FORMAT = 3
@@ -58,7 +59,7 @@ class MoleculeNeighborhoods:
     def __repr__(self) -> str:
         sizes = self.hoods.sizes.numpy()
         large = sizes[sizes > 2]
-        text = f"{len(large) / len(sizes):.0%} with more than 2 members"
+        text = f"{percent(len(large) / len(sizes), 0)} with more than 2 members"
         text += f", median of those {np.median(large):g}, largest {large.max()}" if len(large) else ""
         return f"MoleculeNeighborhoods({len(self)} molecules, {len(self.points)} points; {text})"
 

@@ -16,7 +16,7 @@ from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
-from pellucid.numbers import percent
+from pellucid.numbers import percent, significant
 from pellucid.tables import Table, read_table
 from pellucid.trust import FEWEST, no_bound_reason
 
@@ -184,4 +184,4 @@ def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: MessageC
 
 def _short(values: Any) -> list[Any]:
     """Numbers with six digits; empty where a value is NaN."""
-    return ["" if value != value else float(f"{value:.6g}") for value in values]
+    return ["" if value != value else significant(value) for value in values]

@@ -10,7 +10,7 @@ from pellucid.molecules._pictures import Pictures
 from pellucid.molecules.explaining import MoleculeExplanation
 from pellucid.molecules.explanation_page import bound_text, view
 from pellucid.numbers import decimals
-from pellucid.report.numbers import fixed, number
+from pellucid.report.numbers import fixed, number, trimmed
 from pellucid.report.page import write_page
 from pellucid.report.sections import common, ranked, require_outputs, share
 from pellucid.summaries import Example, RunSummary
@@ -84,7 +84,7 @@ def _item(
         # For every target the number to sort by and the text to show.
         "sort": {
             "prediction": [(v, fixed(v, p)) for v, p in zip(explanation.prediction.tolist(), digits, strict=True)],
-            "measured": [] if unlabeled else [(v, fixed(v, p)) for v, p in zip(measured, digits, strict=True)],
+            "measured": [] if unlabeled else [(v, trimmed(fixed(v, p))) for v, p in zip(measured, digits, strict=True)],
             "deviation": [(v, number(v, 2)) for v in explanation.deviation.tolist()],
             "bound": [] if bounds is None else [(v if v == v else None, bound_text(v)) for v in bounds.tolist()],
             "similarity": [(max(similarities, default=None), "")] * len(measured),

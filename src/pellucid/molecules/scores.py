@@ -11,6 +11,7 @@ from torch import Tensor
 from pellucid.deviations import absolute_error
 from pellucid.metrics import generalized_auc, local_generalized_auc
 from pellucid.molecules.tasks import Task
+from pellucid.numbers import percent
 from pellucid.witnesses.base import Witnesses
 
 
@@ -82,7 +83,9 @@ class PropertyScores:
         small = int((self.sizes <= 2).sum())
         lines.append(f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods")
         if not np.isnan(self.explained):
-            lines.append(f"variance inside the neighborhoods that the witnesses account for: {self.explained:.1%}")
+            lines.append(
+                f"variance inside the neighborhoods that the witnesses account for: {percent(self.explained, 1)}"
+            )
         if small:
             lines.append(f"{small} of them have at most 2 members, which any witness follows: they say nothing")
         return "\n".join(lines)

@@ -86,6 +86,18 @@ class Molecules:
         rows = [f"row {', '.join(map(str, numbers))}" for numbers in self.rows]
         return [f"{name} ({row})" if name else row for name, row in zip(self.names, rows, strict=True)]
 
+    def rejection_text(self) -> str | None:
+        """How many rows were rejected and cells left blank, and why the first was; None if there are none."""
+        if not self.rejected:
+            return None
+        kept = {row for rows in self.rows for row in rows}
+        cells = [rejection for rejection in self.rejected if rejection.row in kept]
+        rows = len({rejection.row for rejection in self.rejected} - kept)
+        parts = [f"{rows:,} of {counted(len(kept) + rows, 'row')} cannot be used"] if rows else []
+        parts += [f"{counted(len(cells), 'cell')} {'is' if len(cells) == 1 else 'are'} left blank"] if cells else []
+        first = min(self.rejected)
+        return f"{' and '.join(parts)}; the first is row {first.row}: {first.reason}"
+
     def summary(self) -> str:
         """One line on what was kept and what was not."""
         merged = sum(len(rows) - 1 for rows in self.rows)
@@ -99,7 +111,7 @@ class Molecules:
         cells = sum(r.row in kept for r in self.rejected)
         rejections = [counted(len(self.rejected) - cells, "rejected row")] if len(self.rejected) > cells else []
         rejections += [f"{counted(cells, 'cell')} left blank"] if cells else []
-        parts += [f"{' and '.join(rejections)}, see `rejected`"] if rejections else []
+        parts += [" and ".join(rejections)] if rejections else []
         parts += [f"columns that are not targets: {', '.join(self.ignored)}"] if self.ignored else []
         return "; ".join(parts)
 

@@ -8,9 +8,9 @@ from functools import wraps
 from typing import ParamSpec
 
 from pellucid import numbers
-from pellucid.numbers import counted, decimals
+from pellucid.numbers import counted, decimals, trimmed
 
-__all__ = ["MINUS", "NOTHING", "change", "counted", "decimals", "duration", "fixed", "number", "percent"]
+__all__ = ["MINUS", "NOTHING", "change", "counted", "decimals", "duration", "fixed", "number", "percent", "trimmed"]
 
 MINUS = "\u2212"
 NOTHING = "\u2013"

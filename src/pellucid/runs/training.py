@@ -76,6 +76,7 @@ def train(
     """
     folder, tolerance, level = Path(folder), check_tolerance(tolerance), check_level(level)
     check_folder(folder, resume=resume, force=force, data=source.path)
+    domain.check(settings)
     plan = domain.plan(source, settings, weight=weight)
     for sentence in _describe(domain, plan):
         say(sentence)
@@ -94,8 +95,8 @@ def train(
 
 def _describe(domain: Domain[Data, ModelT], plan: Plan[Data, ModelT]) -> list[str]:
     """What will be done, in sentences to print."""
-    uses = {"train": "learn from", "validation": "validate on", "test": "test on"}
-    sizes = ", ".join(f"{count:,} to {uses[name]}" for name, count in plan.sizes.items())
+    uses = {"train": "training", "validation": "validation", "test": "testing"}
+    sizes = ", ".join(f"{count:,} for {uses[name]}" for name, count in plan.sizes.items())
     model = plan.model
     training = (
         f"training: {counted(model.epochs, 'epoch')}{' at most' if plan.stops_early else ''}, width {model.width}, "

@@ -85,7 +85,7 @@ def _named(name: str, values: list[np.ndarray]) -> tuple[str, list[np.ndarray] |
     if (words & TIMES or (only and words & COUNTS)) and rises_evenly(values):
         return "rises evenly like a time", values
     if only and words & TIMES and never_falls(values):
-        return "never falls and is called like a time", values
+        return "never falls and has a name like that of a time", values
     if only and words & COUNTS and all_runs(values, jittered if "t" in words else mostly_alike):
         return "rises like a time", values
     return None

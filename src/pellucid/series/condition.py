@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
+from pellucid.numbers import significant
 from pellucid.series import alarms as _alarms
 from pellucid.series.alarms import Limits
 from pellucid.series.indicators import ALL, INDICATORS
@@ -220,4 +221,4 @@ def plain(values: np.ndarray) -> Any:
     """Nested lists of numbers with six digits; None stands for those that are not finite."""
     if values.ndim:
         return [plain(part) for part in values]
-    return float(f"{values:.6g}") if np.isfinite(values) else None
+    return significant(float(values)) if np.isfinite(values) else None

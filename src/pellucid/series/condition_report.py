@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.numbers import counted
+from pellucid.numbers import counted, significant
 from pellucid.report.numbers import number, percent
 from pellucid.report.page import embed, write_page
 from pellucid.report.timelines import EVEN, timeline
@@ -174,4 +174,4 @@ def _span(condition: Condition) -> tuple[int, int] | None:
 
 
 def _short(values: np.ndarray, digits: int) -> list[float | None]:
-    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values.tolist()]
+    return [significant(value, digits) if np.isfinite(value) else None for value in values.tolist()]

@@ -65,13 +65,16 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
         """The recordings of a file or a folder; for a trained model, of its channels."""
         return reading.read(path, None if model is None else model.channels_)
 
+    def size(self, data: Recordings) -> int:
+        """The number of rows."""
+        return sum(len(table) for table in data.values)
+
     def describe(self, source: Source[Recordings]) -> list[str]:
         """What was decided when the recordings were read, and what they are."""
         from pellucid.numbers import counted
 
         recordings = source.data
-        rows = sum(len(table) for table in recordings.values)
-        sentence = f"{described(recordings)}; {counted(rows, 'row')}"
+        sentence = f"{described(recordings)}; {counted(self.size(recordings), 'row')}"
         return [*recordings.decisions(), f"{source.path.name}: {sentence}" if source.path else sentence]
 
     def plan(

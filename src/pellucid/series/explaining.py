@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import percent
 from pellucid.options import Options, option
 from pellucid.text_tables import aligned
 
@@ -145,7 +146,7 @@ def overview(explanations: Mapping[str, ForecastExplanation], target: str | int 
         law = explanation.overall
         overall, local = (None, None) if law is None else law.shares()
         enough += law is not None and law.verdict() is not None
-        shares = ["-" if share is None else f"{share:.0%}" for share in (local, overall)]
+        shares = [percent(share, 0) for share in (local, overall)]
         unseen, fitted = relative_deviations(explanation, target)
         gaps = ["-" if gap != gap else f"{gap:.3g}" for gap in (unseen, fitted)]
         rows.append([label, *shares, *gaps, _steadiness(law)])

@@ -104,7 +104,7 @@ def deviations(explanation: ForecastExplanation) -> tuple[np.ndarray, np.ndarray
 
 def _by_channel(explanation: ForecastExplanation, gaps: np.ndarray) -> str:
     parts = [
-        f"{name} {gap:.3g}" + (f" ({gap / move:.0%})" if move > 0 else "")
+        f"{name} {gap:.3g}" + (f" ({percent(gap / move, 0)})" if move > 0 else "")
         for name, gap, move in zip(explanation.channels, gaps, explanation.mean.std(axis=0), strict=True)
     ]
     more = f", ... and {len(parts) - _CHANNELS} more" if len(parts) > _CHANNELS else ""
@@ -121,7 +121,7 @@ def held_out(explanation: ForecastExplanation) -> str:
     if explanation.explained is None or not np.isfinite(explanation.explained).any():
         return ""
     share = float(np.nanmean(explanation.explained))
-    sentence = f"held-out variance explained {share:.0%} along this forecast"
+    sentence = f"held-out variance explained {percent(share, 0)} along this forecast"
     return f"{sentence}: {UNEXPLAINED}" if share < NEAR_ZERO else sentence
 
 

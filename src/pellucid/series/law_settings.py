@@ -15,6 +15,7 @@ import torch
 
 from pellucid.builders import windows
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import percent
 from pellucid.series import linear_law
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.stability import spectral_radius
@@ -69,7 +70,7 @@ class LawSettings(NamedTuple):
         share = (
             ""
             if self.explained is None
-            else f"; held-out variance explained {self.explained:.0%} (of a linear law's forecasts)"
+            else f"; held-out variance explained {percent(self.explained, 0)} (of a linear law's forecasts)"
         )
         fixed = [name for name in ("order", "radius", "ridge") if name not in chosen]
         how = "chosen by leave-one-out"

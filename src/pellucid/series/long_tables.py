@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
+from pellucid.numbers import percent
 from pellucid.series.cutting import LONGEST
 from pellucid.series.stamps import Stamps
 from pellucid.series.tables import Table, TextColumn
@@ -126,7 +127,7 @@ def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: flo
     examples = ", ".join(levels[:_LISTED]) + (", ..." if len(levels) > _LISTED else "")
     return InputError(
         "What becomes channels must be sampled together",
-        got=f"{table.label}, where {complete:.0%} of all times have a row of every {pivot!r} ({examples})",
+        got=f"{table.label}, where {percent(complete, 0)} of all times have a row of every {pivot!r} ({examples})",
         cure=(
             "resample them to the same times first (pandas: df.resample), make each a recording of its "
             f"own with {Parameter('by', pivot)}, or, if some are only slower, fill with "

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid.builders import from_lists
+from pellucid.numbers import percent
 from pellucid.schemas import Size, checked
 from pellucid.series.data import Recordings
 from pellucid.series.network import Network
@@ -54,7 +55,7 @@ class RecordingLaw:
 
     def sentence(self) -> str:
         """How far this law and the local ones account for what the network does."""
-        overall, local = ("not known" if share is None else f"{share:.0%}" for share in self.shares())
+        overall, local = ("not known" if share is None else percent(share, 0) for share in self.shares())
         text = (
             f"one law for the whole recording; held-out variance explained over {self.positions} one-step predictions "
             f"of the whole recording: {overall} by this law, {local} by local laws"

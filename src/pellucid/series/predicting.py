@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pellucid.numbers import significant
+
 if TYPE_CHECKING:
     from pellucid.series.data import Recordings
     from pellucid.series.forecaster import Forecaster
@@ -26,4 +28,4 @@ def forecast_table(model: Forecaster, source: Recordings) -> Iterator[list[Any]]
 
 def _short(value: float) -> Any:
     """Six digits; empty where a value is unknown."""
-    return "" if value != value else float(f"{value:.6g}")
+    return "" if value != value else significant(value)

@@ -37,10 +37,10 @@ class SeriesReading(Options):
     )  # fmt: skip
     fill: Literal["linear", "previous", "split"] | None = option(
         None,
-        "Blanks: a straight line or the value before for up to five in a row, or cut there.",
+        "Fill blanks (up to five in a row) linearly or with the previous value, or split the recording there.",
         default_text="refuse them",
     )
-    gaps: Literal["split", "ignore"] = option("split", "Where time jumps: cut the recording, or go on.")
+    gaps: Literal["split", "ignore"] = option("split", "Split the recording at gaps in time, or ignore them.")
     pattern: str = option("*", "Which files of a folder to read.")
     decimal: str = option(".", "The decimal sign of text files, . or ,")
     header: bool | None = option(None, "Whether the first line holds names.", default_text="if it holds no numbers")

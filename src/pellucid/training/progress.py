@@ -21,6 +21,7 @@ class ProgressBar(Callback):
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches
+        self.bar: Any = None  # until the training starts, which may fail
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         total = len(self.batches) * (trainer.max_epochs or 0)
@@ -47,7 +48,7 @@ class ProgressBar(Callback):
         self.bar.close()
 
     def on_exception(self, trainer: lightning.Trainer, *_: Any) -> None:
-        if hasattr(self, "bar"):
+        if self.bar is not None:
             self.bar.close()
 
 

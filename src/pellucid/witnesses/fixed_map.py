@@ -52,8 +52,8 @@ def unit_responses(
         group = torch.from_numpy(np.flatnonzero(sizes == m))
         for part in group.split(max(1, _BATCH // (m * (1 + x.shape[1] + m)))):
             count = len(part)
-            own = members[offsets[part][:, None] + torch.arange(m)]  # (b, m)
-            at_center = own == centers[part][:, None]
+            points = members[offsets[part][:, None] + torch.arange(m)]  # (b, m)
+            at_center = points == centers[part][:, None]
             place = torch.arange(count) * m + at_center.int().argmax(1)
             # A center that is no member is a point of its own, which no witness is fitted to.
             outside = count * m + torch.arange(count)
@@ -66,7 +66,7 @@ def unit_responses(
             units = torch.eye(m, dtype=torch.float64).repeat(count, 1)
             f = torch.cat([units, units.new_zeros(count, m)])
             with quietly():  # whoever asks warns of the neighborhoods as a whole
-                witnesses = family.best_response(x[torch.cat([own.flatten(), centers[part]])], f, alone)
+                witnesses = family.best_response(x[torch.cat([points.flatten(), centers[part]])], f, alone)
             yield part.numpy(), witnesses
 
 

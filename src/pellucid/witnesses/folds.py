@@ -26,18 +26,18 @@ def fold_of_entries(hoods: BaseNeighborhoods, folds: int) -> Tensor:
 
 
 class Fold(NamedTuple):
-    """One fold left out of the neighborhoods that have members in it, and others besides."""
+    """One fold held out of the neighborhoods that have members in it, and others besides."""
 
     rest: Neighborhoods
     """Those neighborhoods with their other members only."""
     entries: Tensor
-    """(L,) the entries left out, places in `members` of all neighborhoods."""
+    """(L,) the entries held out, places in `members` of all neighborhoods."""
     which: Tensor
     """(L,) the neighborhood of each of them, counted in `rest`."""
 
 
 def divide(hoods: BaseNeighborhoods, folds: int) -> Iterator[Fold]:
-    """Leave out one fold after the other; members without others are never left out."""
+    """Hold out one fold after the other; members without others are never held out."""
     fold = fold_of_entries(hoods, folds)
     for k in range(min(folds, int(hoods.sizes.max()))):
         playing = (hoods.sizes > max(k, 1)).nonzero().flatten()
@@ -75,7 +75,7 @@ def values_by_folds(
     hoods : BaseNeighborhoods
         The neighborhoods.
     folds : int
-        The number of folds, at least 2. With as many folds as members each is left out alone.
+        The number of folds, at least 2. With as many folds as members each is held out alone.
     """
     folds = _checks.whole(folds, 2, "folds")
     f = f.detach()

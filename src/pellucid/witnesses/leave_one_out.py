@@ -73,8 +73,8 @@ def leave_one_out(
         group = torch.from_numpy(np.flatnonzero(sizes == m))
         for part in group.split(max(1, _BATCH // int(m * max(1, features.shape[1], m)))):
             entries = offsets[part][:, None] + torch.arange(m)  # (b, m)
-            own = members[entries]
-            result[:, entries] = _values(features[own], values[own], ridges, intercept, unit)
+            points = members[entries]
+            result[:, entries] = _values(features[points], values[points], ridges, intercept, unit)
     return result.to(f.device)
 
 

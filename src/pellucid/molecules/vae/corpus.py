@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -195,8 +194,7 @@ class Corpus:
 
     def key(self) -> str:
         """A key of what it was built from; resumed runs must have the same."""
-        content = self.arrays["texts"].tobytes() + self.arrays["texts_ends"].tobytes()
-        return self.built_from or hashlib.sha256(content).hexdigest()[:32]
+        return self.built_from or cache.key_of("", [self.arrays[name].tobytes() for name in ("texts", "texts_ends")])
 
     def vocabulary(self) -> Vocabulary:
         """All labels that occur."""

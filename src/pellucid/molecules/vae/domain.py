@@ -101,7 +101,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
 
         molecules = read_molecules(path, smiles=reading.smiles, names=reading.names)
         if model is not None:
-            return select_encodable(molecules, model.vocabulary_)
+            return select_encodable(molecules, model.vocabulary_, list_others=True)
         require_enough(molecules, path, which=" that have a junction tree", advice="thousands")
         return molecules
 
@@ -110,6 +110,10 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
         from pellucid.molecules.vae.files import summary_of
 
         return summary_of(data)
+
+    def size(self, data: Molecules) -> int:
+        """The number of molecules, or as many of them as are measured."""
+        return min(len(data), _MEASURED)
 
     def plan(
         self, source: Source[Molecules], settings: AutoencoderSettings, *, weight: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.table import Molecules, Rejection
 from pellucid.molecules.vae.corpus import Corpus, corpus_of
-from pellucid.numbers import counted
+from pellucid.numbers import counted, significant
 from pellucid.tables import read_table, row_names
 
 if TYPE_CHECKING:
@@ -83,11 +84,32 @@ def summary_of(molecules: Molecules) -> str:
     return "; ".join(parts)
 
 
-def select_encodable(molecules: Molecules, vocabulary: Vocabulary) -> Molecules:
-    """Those whose junction trees have no labels outside the vocabulary."""
+def select_encodable(molecules: Molecules, vocabulary: Vocabulary, *, list_others: bool = False) -> Molecules:
+    """Those whose junction trees have no labels outside the vocabulary.
+
+    Parameters
+    ----------
+    molecules : Molecules
+        The molecules.
+    vocabulary : Vocabulary
+        The labels that the encoder knows.
+    list_others : bool
+        List the rows of the others as rejected, besides those that were already.
+    """
     corpus = corpus_of(molecules.smiles)
     index, _ = corpus.encodable(vocabulary)
-    return molecules.select(corpus.arrays["rows"][index] - 1)
+    numbers = corpus.arrays["rows"] - 1
+    selected = molecules.select(numbers[index])
+    if not list_others:
+        return selected
+    others = [
+        Rejection(
+            row, molecules.smiles[numbers[i]], f"{corpus.unknown_label(i, vocabulary)!r} is not in the vocabulary"
+        )
+        for i in np.setdiff1d(np.arange(len(corpus)), index).tolist()
+        for row in molecules.rows[numbers[i]]
+    ]
+    return replace(selected, rejected=tuple(sorted([*molecules.rejected, *others])))
 
 
 def encoding_table(
@@ -119,5 +141,5 @@ def encoding_table(
     names = model.names[: encoding.mean.shape[1]]
     yield [*table.header, *names, *(["problem"] if problems else [])]
     for i, (row, mean) in enumerate(zip(table.rows, encoding.mean.tolist(), strict=True)):
-        cells = [""] * len(names) if i in problems else [float(f"{value:.6g}") for value in mean]
+        cells = [""] * len(names) if i in problems else list(map(significant, mean))
         yield [*row, *cells, *([problems.get(i, "")] if problems else [])]
