@@ -304,6 +304,10 @@ class Domain(ABC, Generic[Data, ModelT]):
     def examples(self, model: ModelT, test: Data, *, level: float, progress: bool = False) -> Sequence[ExplainedPoint]:
         """Explained test points, from which the report selects some; see `max_examples`."""
 
+    def landscape(self, model: ModelT, test: Data, *, progress: bool = False) -> Mapping[str, Any] | None:
+        """What the explanations of all test points say together, ready for JSON, for the page of the domain."""
+        return None
+
     # -- use ---------------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -195,7 +195,9 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
     @classmethod
     def _load(cls, folder: Path, network: nn.Module | None = None) -> Self:
         """Read what `save` wrote, the weights into this network or into a new one."""
-        saved = storage.load(folder, cls.file, tensors=["network"], texts=cls.record_type.text_files())
+        record_type = cls.record_type
+        tensors = ["network", *record_type.tensor_files()]
+        saved = storage.load(folder, cls.file, tensors=tensors, texts=record_type.text_files())
         with as_saved(folder):
             saved = replace(saved, content=cls.record_type.upgraded(saved.content))
             model = cls.from_settings(checked(dict[str, Any], saved.content["settings"], "settings"))

@@ -36,9 +36,11 @@ def _installed() -> dict[str, AnyDomain]:
     from pellucid.molecules.domain import MoleculeDomain
     from pellucid.molecules.vae.domain import AutoencoderDomain
     from pellucid.series.domain import SeriesDomain
+    from pellucid.tabular.domain import TableDomain
 
     plugins = [_plugin(entry) for entry in entry_points(group="pellucid.domains")]
-    available: list[AnyDomain] = [MoleculeDomain(), SeriesDomain(), AutoencoderDomain(), *filter(None, plugins)]
+    own: list[AnyDomain] = [MoleculeDomain(), SeriesDomain(), AutoencoderDomain(), TableDomain()]
+    available = [*own, *filter(None, plugins)]
     return {domain.name: domain for domain in available}
 
 

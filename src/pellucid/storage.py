@@ -104,6 +104,21 @@ class TextFile(Form[T]):
         return self.decode(saved.texts[self.file])
 
 
+@final
+@dataclass(frozen=True)
+class TensorFile(Form[Mapping[str, Tensor]]):
+    """Named tensors in a .safetensors file beside the JSON file."""
+
+    file: str
+    """Its name, without the ending."""
+
+    def write(self, name: str, value: Mapping[str, Tensor], saved: Saved) -> None:
+        saved.tensors[self.file] = value
+
+    def read(self, name: str, saved: Saved) -> Mapping[str, Tensor]:
+        return saved.tensors[self.file]
+
+
 class _Described(Protocol):
     """What can be written as JSON and read back."""
 
@@ -164,6 +179,11 @@ class StoredRecord:
     def text_files(cls) -> list[str]:
         """The text files that fields are saved in."""
         return [form.file for _, form in _forms(cls) if isinstance(form, TextFile)]
+
+    @classmethod
+    def tensor_files(cls) -> list[str]:
+        """The files of tensors that fields are saved in."""
+        return [form.file for _, form in _forms(cls) if isinstance(form, TensorFile)]
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -179,6 +179,8 @@ class RunSummary:
     """The most trustworthy first."""
     trade_off: TradeOff | None = None
     baseline: BaselineSummary | None = None
+    landscape: Mapping[str, Any] | None = None
+    """What the domain says of the explanations of all test points together; see `Domain.landscape`."""
 
     @property
     def main(self) -> str | None:

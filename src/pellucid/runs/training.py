@@ -228,6 +228,7 @@ def _summarize(
         explanations=report_examples(points, domain),
         trade_off=costs,
         baseline=domain.baseline(plan),
+        landscape=domain.landscape(main, test, progress=progress),
     )
 
 

@@ -32,6 +32,8 @@ class Fit(ABC, Generic[Result]):
         What else changes during training, and must survive an interruption: multipliers, a bank.
     stepper : Stepper, optional
         Steps with an optimiser made around Adam, for games that are not plain descent.
+    weight_decay : float
+        By how much weights shrink in a step, as a multiple of the learning rate.
     """
 
     network: nn.Module
@@ -39,6 +41,7 @@ class Fit(ABC, Generic[Result]):
     validation: Batches | None = None
     companion: nn.Module | None = None
     stepper: Stepper | None = None
+    weight_decay: float = 0.0
 
     @abstractmethod
     def loss(self, batch: Any) -> Mapping[str, Tensor]:

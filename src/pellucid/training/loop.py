@@ -117,7 +117,7 @@ class TrainingModule(lightning.LightningModule):
     def __init__(self, fit: Fit[Any], settings: TrainingSettings) -> None:
         super().__init__()
         self.network, self.companion = fit.network.train(), fit.companion
-        self.loss, self.stepper = fit.loss, fit.stepper
+        self.loss, self.stepper, self.weight_decay = fit.loss, fit.stepper, fit.weight_decay
         self.learning_rate, self.epochs, self.batches = settings.learning_rate, settings.epochs, len(fit.batches)
         self.steps = self.epochs * self.batches
         self.started = False
@@ -158,7 +158,8 @@ class TrainingModule(lightning.LightningModule):
 
     def configure_optimizers(self) -> Any:
         parameters = list(self.network.parameters())
-        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
+        # Without decay this is Adam, to the last digit.
+        optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
         if self.stepper is not None:  # otherwise Lightning cuts gradients itself
 
             def clip(*_: Any) -> None:

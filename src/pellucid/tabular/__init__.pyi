@@ -1,0 +1,17 @@
+from .columns import Column as Column
+from .counterfactuals import Change as Change
+from .counterfactuals import Counterfactual as Counterfactual
+from .encoding import Encoding as Encoding
+from .estimators import TransparentClassifier as TransparentClassifier
+from .estimators import TransparentRegressor as TransparentRegressor
+from .explanation import NearRow as NearRow
+from .explanation import RowExplanation as RowExplanation
+from .explanation import Term as Term
+from .explanations import RowExplanations as RowExplanations
+from .law_map import LawMap as LawMap
+from .law_map import Region as Region
+from .law_map import Swarm as Swarm
+from .model import TableModel as TableModel
+from .network import TableNetwork as TableNetwork
+from .sampling import Sampler as Sampler
+from .tasks import TableTask as TableTask

@@ -1,0 +1,389 @@
+"""Tables as a domain: read, split, learned from, measured, explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from pellucid.domains import (
+    Demo,
+    Domain,
+    Evaluation,
+    ExplainedPoint,
+    ExplanationSet,
+    MessageCallback,
+    Plan,
+    Source,
+    SupportsDemo,
+    TrainingOptions,
+)
+from pellucid.errors import InputError, Parameter
+from pellucid.options import Options, option
+
+if TYPE_CHECKING:
+    from pellucid.explanations import Explanation
+    from pellucid.summaries import BaselineSummary, Measure, RunSummary
+    from pellucid.tabular.explanation import RowExplanation
+    from pellucid.tabular.model import TableModel
+    from pellucid.tabular.rows import TableRows
+
+# The most test rows that are explained to find the extremes, and that the map of laws shows.
+_EXPLAINED = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReading(Options):
+    """How a table is read."""
+
+    target: str | None = option(None, "The column to learn.", "--target", "-t", metavar="COLUMN", training_only=True)
+    leave_out: tuple[str, ...] | None = option(
+        None, "A column that nothing is to be learned from; repeat for several, or separate by commas.",
+        metavar="COLUMN", training_only=True,
+    )  # fmt: skip
+    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings(TrainingOptions):
+    """Settings of a training on a table."""
+
+    task: Literal["auto", "classification", "regression"] = option(
+        "auto", "What is learned; auto: classes where there are texts, or a few whole numbers from 0 or 1 on."
+    )
+    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
+        "symmetric", "Which game is played; none trains DEEP alone."
+    )
+    witness: Literal["auto", "linear", "sparse", "tree"] = option(
+        "auto", "What explains predictions; auto: whatever holds best on the validation rows."
+    )
+    sampler: Literal["mixed", "between", "around"] = option("mixed", "Which rows fill the neighborhoods.")
+    play: Literal["fresh", "banked"] = option("fresh", "Play with fresh sampled rows, or with the rows of the table.")
+    neighbors: int = option(16, "The number of nearest rows in a neighborhood.", minimum=1)
+    ensemble: int = option(8, "The number of networks in one.", minimum=1)
+    patience: int | None = option(
+        None, "Stop after so many epochs without a better validation loss.", default_text="a third of the epochs",
+        minimum=1,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePredicting(Options):
+    """What is written beside the predictions of rows."""
+
+    trust: bool = option(False, "Also write the values of the witness, and how far they can be trusted.")
+    level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableExplaining(Options):
+    """What counterfactuals may change, and are to reach."""
+
+    change: tuple[str, ...] | None = option(
+        None, "A column that counterfactuals may change; repeat for several, or separate by commas.", metavar="COLUMN",
+        default_text="all", parameter="changeable",
+    )  # fmt: skip
+    wanted: str | None = option(
+        None, 'What counterfactuals are to reach: a class, or a range such as "20:30", "20:" or ":30".',
+        metavar="VALUE", default_text="the likeliest other class",
+    )  # fmt: skip
+
+
+class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
+    """A column of a table, each prediction explained by a law in the units of the table."""
+
+    name: ClassVar[str] = "table"
+    about: ClassVar[str] = "Learn a column of a table, and explain each prediction by a law in the table's units."
+    source: ClassVar[str] = "A table with a line of names."
+    item: ClassVar[str] = "row"
+    samples: ClassVar[str] = "rows"
+    points: ClassVar[str] = "rows"
+    file: ClassVar[str] = "transparent_table"
+    example: ClassVar[str] = "new.csv"
+    unexplained: ClassVar[str] = "the laws fail at rows that they were not fitted to"
+
+    Reading: ClassVar[type[Options]] = TableReading
+    Settings: ClassVar[type[TrainingOptions]] = TableSettings
+    Predicting: ClassVar[type[Options]] = TablePredicting
+    Explaining: ClassVar[type[Options]] = TableExplaining
+
+    # -- training ----------------------------------------------------------------------------------------------
+
+    def read(self, path: Path, reading: TableReading, model: TableModel | None = None) -> TableRows:
+        """The rows of a file; for a trained model, the columns that it reads."""
+        from pellucid.options import names_in
+        from pellucid.tables import read_table
+        from pellucid.tabular.rows import rows_of_file
+
+        table = read_table(path)
+        if model is not None:
+            columns = [column.name for column in model.encoding_.used]
+            return rows_of_file(table, model.task_.target, names=reading.names, columns=columns)
+        left_out = names_in(reading.leave_out, table.header) or []
+        return rows_of_file(table, reading.target, leave_out=left_out, names=reading.names)
+
+    def describe(self, source: Source[TableRows]) -> list[str]:
+        """A line on what was read, and one on each column."""
+        from pellucid.tabular.columns import decide
+
+        data = source.data
+        head = f"{source.path.name}: {data.summary()}" if source.path else data.summary()
+        return [head, *(f"  {column.describe()}" for column in decide(data.frame, data.y))]
+
+    def plan(
+        self, source: Source[TableRows], settings: TableSettings, *, weight: float | None = None
+    ) -> Plan[TableRows, TableModel]:
+        """Split the rows, and set up a model that suits their number."""
+        from pellucid import runs
+        from pellucid.splitting import Parts, split
+        from pellucid.tabular.columns import decide
+        from pellucid.tabular.model import TableModel
+        from pellucid.tabular.presets import settings_for
+
+        data = source.data
+        kind = data.kind if settings.task == "auto" else settings.task
+        _check_task(kind, data)
+        places = split(len(data), seed=settings.seed)
+        parts = Parts(*(data.select(index) for index in places))
+        values = {**settings_for(len(parts.train)), **settings.chosen("patience", "neighbors", "ensemble")}
+        if weight is not None:
+            values["weight"] = weight
+        model = TableModel(
+            task=kind,
+            game=None if settings.game == "none" else settings.game,
+            witness=settings.witness,
+            sampler=settings.sampler,
+            play=settings.play,
+            **values,
+        )
+        decisions = decide(parts.train.frame, parts.train.y)
+        cells = (repr([column.values[i] for column in parts.test.frame.columns]) for i in range(len(parts.test)))
+        loss = "cross-entropy" if kind == "classification" else "root mean squared error in standard deviations"
+        return Plan(
+            model=model,
+            parts=parts,
+            outputs=(data.target,),
+            description=data.summary(),
+            digest=runs.digest(f"{row} {y}".encode() for row, y in zip(cells, parts.test.y.tolist(), strict=True)),
+            loss=f"validation loss: {loss}",
+            notes=(f"task: {kind}",),
+            decisions=tuple(column.describe() for column in decisions),
+            remarks=tuple(f"{column.name}: {column.warning}." for column in decisions if column.warning),
+            rejected=data.rejected,
+            stops_early=True,
+        )
+
+    def fit(
+        self,
+        model: TableModel,
+        plan: Plan[TableRows, TableModel],
+        settings: TableSettings,
+        *,
+        folder: Path,
+        resume: bool,
+        progress: bool,
+    ) -> TableModel:
+        """Train, and stop and calibrate by the validation rows."""
+        train, validation = plan.parts.train, plan.parts.validation
+        return model.fit(
+            train.frame,
+            train.y,
+            numbers=train.numbers,
+            validation=validation.labeled,
+            target=train.target,
+            folder=folder,
+            resume=resume,
+            progress=progress,
+        )
+
+    def validate(self, model: TableModel, data: TableRows) -> tuple[float, float]:
+        """Loss, and mean deviation."""
+        explanations = model.explain(data.frame)
+        loss = model.task_.loss_of_values(explanations.values, data.y)
+        return loss if model.task == "classification" else loss**0.5, float(explanations.deviation.mean())
+
+    # -- measuring ---------------------------------------------------------------------------------------------
+
+    def measures(self, test: TableRows, model: TableModel) -> Sequence[Measure]:
+        """Accuracy, and transparency."""
+        from pellucid.tabular.measures import measures
+
+        return measures(model.task)
+
+    def evaluate(self, model: TableModel, test: TableRows, *, progress: bool = False) -> Evaluation:
+        """Scores of the network and of its laws."""
+        from pellucid.tabular.measures import law_scores, prediction_scores
+
+        explanations = model.explain(test.frame)
+        scores = prediction_scores(model.task_, test.y, explanations.prediction)
+        return Evaluation(
+            scores={**scores, **law_scores(explanations, test.y)},
+            tested=len(test),
+            deviations=explanations.deviation.mean(1),
+            deviation_unit="mean distance between law and network, in "
+            + ("quarter log-odds" if model.task == "classification" else f"standard deviations of {test.target!r}"),
+            held_out=model.held_out(test.frame, seed=1),
+            calibration=model.calibration_,
+            units=model.task_.scale,
+        )
+
+    def baseline(self, plan: Plan[TableRows, TableModel]) -> BaselineSummary | None:
+        """Gradient boosting of scikit-learn on the same rows, if that is installed."""
+        from pellucid.tabular.measures import boosted
+
+        return boosted(plan.model.task, plan.parts)
+
+    def examples(
+        self, model: TableModel, test: TableRows, *, level: float, progress: bool = False
+    ) -> Sequence[ExplainedPoint]:
+        """Explanations of test rows, the least and the most trustworthy and some between."""
+        import numpy as np
+
+        from pellucid.runs.results import select_examples
+
+        some = test.select(np.arange(min(len(test), _EXPLAINED)))
+        explanations = model.explain(some.frame, level=level, labels=some.labels())
+        deviations = explanations.deviation.mean(1)
+        chosen = [index for index, _ in select_examples(deviations, count=self.max_examples)]
+        numeric = model.task == "regression"
+        return [
+            ExplainedPoint(
+                explanations.labels[i], explanations[i], float(deviations[i]), (float(some.y[i]),) if numeric else None
+            )
+            for i in chosen
+        ]
+
+    def landscape(self, model: TableModel, test: TableRows, *, progress: bool = False) -> Mapping[str, Any] | None:
+        """The map of laws of the test rows."""
+        import numpy as np
+
+        from pellucid.tabular.law_map import LawMap
+
+        some = test.select(np.arange(min(len(test), _EXPLAINED)))
+        return LawMap.of(model.explain(some.frame, labels=some.labels())).to_dict()
+
+    # -- use ---------------------------------------------------------------------------------------------------
+
+    def load(self, folder: Path) -> TableModel:
+        """A saved `TableModel`."""
+        from pellucid.tabular.model import TableModel
+
+        return TableModel.load(folder)
+
+    def predict(
+        self,
+        model: TableModel,
+        path: Path,
+        reading: TableReading,
+        settings: TablePredicting,
+        *,
+        progress: bool,
+        warn: MessageCallback,
+    ) -> Iterator[Sequence[Any]]:
+        """The rows of the table, each followed by its prediction."""
+        from pellucid.tabular.predicting import prediction_table
+        from pellucid.trust import LEVEL, check_level
+
+        if settings.level is not None and not settings.trust:
+            raise InputError(
+                f"{Parameter('level')} is the confidence of the bounds that {Parameter('trust', True)} adds",
+                got=f"no {Parameter('trust', True)}",
+                cure="add it",
+                parameter="level",
+            )
+        level = LEVEL if settings.level is None else check_level(settings.level)
+        return prediction_table(model, path, self.read(path, reading, model), trust=settings.trust, level=level)
+
+    def explain(
+        self,
+        model: TableModel,
+        what: str,
+        reading: TableReading,
+        settings: TableExplaining,
+        *,
+        level: float,
+        progress: bool,
+        warn: MessageCallback,
+    ) -> ExplanationSet:
+        """The explanation of a row as it is typed, or of all rows of a table."""
+        from pellucid.options import names_in
+        from pellucid.tabular.rows import rows_of_text
+
+        columns = [column.name for column in model.encoding_.used]
+        typed = "=" in what and not Path(what).is_file()
+        rows = rows_of_text(what, columns) if typed else self.read(Path(what), reading, model)
+        labels = [what] if typed else rows.labels()
+        explanations = model.explain(
+            rows.frame,
+            level=level,
+            changeable=names_in(settings.change, columns),
+            wanted=_wanted(settings.wanted, model),
+            labels=labels,
+        )
+        return ExplanationSet(dict(zip(labels, explanations, strict=True)), {})
+
+    def demo(self, *, smoke: bool) -> Demo:
+        """The table of diabetes patients that comes with scikit-learn."""
+        from pellucid.tabular.rows import bundled
+
+        rows = bundled("diabetes")
+        small = {"width": 16, "ensemble": 2, "epochs": 2} if smoke else {"epochs": 40}
+        return Demo(
+            title="Progression of diabetes",
+            source=Source(rows),
+            settings=TableSettings(**small),  # type: ignore[arg-type]
+            notes=[f"{rows.summary()}; a table of 442 patients that comes with scikit-learn"],
+            choose=_worst,
+            about="The patient of the report whose disease is predicted to progress most",
+            picture="contributions.svg",
+        )
+
+    # -- pages -------------------------------------------------------------------------------------------------
+
+    def write_report(self, summary: RunSummary, path: Path) -> None:
+        """The map of laws and the explained rows below the numbers."""
+        from pellucid.tabular import report
+
+        report.write(summary, path)
+
+    def write_explanations(self, explanations: Mapping[str, Explanation], path: Path, *, title: str) -> int:
+        """The explained rows."""
+        from pellucid.tabular import report
+
+        report.write_explanations(cast("Mapping[str, RowExplanation]", explanations), path, title=title)
+        return 0
+
+
+def _check_task(kind: str, data: TableRows) -> None:
+    if kind == "regression" and data.y.dtype == object:
+        raise InputError(
+            f"Numbers must stand in every cell of {data.target!r}, to learn them",
+            got=f"{data.y[0]!r}",
+            cure=f"correct them, or learn classes with {Parameter('task', 'classification')}",
+            parameter="task",
+        )
+
+
+def _wanted(text: str | None, model: TableModel) -> Any:
+    """What is typed as a class, or as a pair of numbers."""
+    if text is None:
+        return None
+    if model.task == "classification":
+        return next((name for name in model.task_.classes if str(name) == text or _number(text) == name), text)
+    low, sign, high = text.partition(":")
+    if not sign:
+        return text
+    return (_number(low), _number(high))
+
+
+def _number(text: str) -> float | None:
+    from pellucid.tables import number_of
+
+    return number_of(text.strip())
+
+
+def _worst(summary: RunSummary) -> str:
+    """The row with the highest prediction, as it is typed."""
+    best = max(summary.explanations, key=lambda example: example.explanation["prediction"])
+    return "; ".join(f"{term['column']}={term['value']}" for term in best.explanation["terms"])

@@ -1,0 +1,368 @@
+"""Explanations of many rows: computed together, put into words one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.errors import InputError, Parameter
+from pellucid.tables import require_column
+from pellucid.tabular.counterfactuals import Counterfactual, CounterfactualSearch
+from pellucid.tabular.explanation import NearRow, RowExplanation, Term
+from pellucid.tabular.frames import Frame
+from pellucid.tabular.law_text import effect, equation, usual
+from pellucid.tabular.laws import contributions, held_out_shares, is_linear, linear_coefficients
+from pellucid.tabular.neighborhoods import RowNeighborhoods
+from pellucid.tabular.stability import law_stability, stability_word
+from pellucid.trust import Calibration, no_bound_reason
+from pellucid.witnesses import Witnesses
+
+if TYPE_CHECKING:
+    from pellucid.tabular.model import TableModel
+
+# Rows whose neighborhoods are held in memory at once.
+_PIECE = 2048
+# Nearest rows, and columns of these, that an explanation keeps.
+_NEAR, _CELLS = 8, 4
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RowExplanations(Sequence[RowExplanation]):
+    """The explanations of n rows; `explanations[i]` is one of them, to be read.
+
+    What is the same work for all rows is done at once, and only when it is asked for.
+
+    Attributes
+    ----------
+    prediction : ndarray
+        (n, K) what the network says, in the units of the table or as log-odds.
+    contributions : ndarray
+        (n, C, K) what each of the columns that are used contributes.
+    held_out_explained : ndarray
+        (n, K) the share of what the network does around each row that its law explains at points that it was not
+        fitted to.
+    bound : ndarray
+        (n, K) how far law and network are apart at most, with confidence `level`; NaN where that is not known.
+    stability : ndarray
+        (n,) the share of each law that those of the nearest rows repeat.
+    """
+
+    model: TableModel
+    codes: np.ndarray
+    scaled: Tensor
+    level: float
+    changeable: tuple[str, ...]
+    wanted: Any
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        model: TableModel,
+        frame: Frame,
+        *,
+        level: float,
+        changeable: Sequence[str] | None,
+        wanted: Any,
+        labels: Sequence[str] | None,
+    ) -> RowExplanations:
+        """Explanations of the rows of a table; the parameters are those of `TableModel.explain`."""
+        encoding = model.encoding_
+        names = [column.name for column in encoding.used]
+        for name in changeable or ():
+            require_column(name, names, "the table", f"{Parameter('changeable'):=}", parameter="changeable")
+        if labels is not None and len(labels) != len(frame):
+            raise InputError(
+                f"There must be a label for each of the {len(frame)} rows", got=f"{len(labels)}", parameter="labels"
+            )
+        codes = encoding.codes(frame)
+        return cls(
+            model=model,
+            codes=codes,
+            scaled=encoding.scaled(codes),
+            level=level,
+            changeable=tuple(names if changeable is None else changeable),
+            wanted=_checked_wanted(wanted, model),
+            labels=tuple(f"row {i + 1}" for i in range(len(frame))) if labels is None else tuple(labels),
+        )
+
+    # -- arrays --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _parts(self) -> list[tuple[RowNeighborhoods, Witnesses]]:
+        parts = []
+        for piece in self.scaled.split(_PIECE):
+            neighborhoods = self.model.neighborhoods(piece)
+            parts.append((neighborhoods, self.model.witnesses(neighborhoods)))
+        return parts
+
+    def _together(self, compute: Callable[[RowNeighborhoods, Witnesses], np.ndarray]) -> np.ndarray:
+        return np.concatenate([compute(*part) for part in self._parts])
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """(n, K) of the network, in standard deviations or quarter log-odds."""
+        return self.model._exact_values(self.scaled)
+
+    @cached_property
+    def prediction(self) -> np.ndarray:
+        """(n, K)."""
+        return self.model.task_.natural(self.values)
+
+    @cached_property
+    def law(self) -> np.ndarray:
+        """(n, K) what the laws say of their own rows."""
+        return self.model.task_.natural(self._together(lambda _, laws: laws.at_centers().double().numpy()))
+
+    @cached_property
+    def contributions(self) -> np.ndarray:
+        """(n, C, K)."""
+
+        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
+            k = neighborhoods.nearest.shape[1]
+            members = neighborhoods.points.reshape(len(neighborhoods.hoods), neighborhoods.size, -1)
+            return contributions(laws, members[:, 0], members[:, 1 : 1 + k], self.model.encoding_)
+
+        return self._together(compute) * self.model.task_.scale
+
+    @property
+    def base(self) -> np.ndarray:
+        """(n, K) the mean of each law over the nearest rows."""
+        return np.asarray(self.law - self.contributions.sum(1))
+
+    @cached_property
+    def _held_out(self) -> np.ndarray:
+        return self._together(lambda hoods, laws: np.stack(held_out_shares(laws, hoods.size), axis=1))
+
+    @property
+    def held_out_explained(self) -> np.ndarray:
+        """(n, K)."""
+        return np.asarray(self._held_out[:, 0])
+
+    @property
+    def held_out_deviation(self) -> np.ndarray:
+        """(n, K) mean distance between law and network at points that the law was not fitted to."""
+        return np.asarray(self._held_out[:, 1] * self.model.task_.scale)
+
+    @cached_property
+    def deviation(self) -> np.ndarray:
+        """(n, K) mean distance between law and network at the members that it was fitted to, in inner units."""
+
+        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
+            misses = (laws.f - laws.at_members()).abs().double().numpy()
+            return np.asarray(misses.reshape(len(neighborhoods.hoods), neighborhoods.size, -1).mean(1))
+
+        return self._together(compute)
+
+    @cached_property
+    def bound(self) -> np.ndarray:
+        """(n, K)."""
+        calibration: Calibration | None = self.model.calibration_
+        if calibration is None:
+            return np.full_like(self.deviation, np.nan)
+        bounds = calibration.bound(self.deviation, self.level) * self.model.task_.scale
+        return np.asarray(np.where(np.isfinite(bounds), bounds, np.nan))
+
+    @cached_property
+    def intervals(self) -> np.ndarray:
+        """(n, 2) between which numbers the measured one lies; NaN where that is not known."""
+        return self.model.intervals_at(self.scaled, self.level)
+
+    @cached_property
+    def output(self) -> np.ndarray:
+        """(n,) which of the K values is explained: that of the likeliest class, where there are several."""
+        return self.values.argmax(1) if self.values.shape[1] > 1 else np.zeros(len(self), dtype=np.int64)
+
+    @cached_property
+    def stability(self) -> np.ndarray:
+        """(n,)."""
+        ends = np.cumsum([len(hoods.hoods) for hoods, _ in self._parts])[:-1]
+        outputs = np.split(self.output, ends)
+        return np.concatenate(
+            [law_stability(self.model, *part, k) for part, k in zip(self._parts, outputs, strict=True)]
+        )
+
+    # -- words -----------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        return self._explain(range(len(self))[i])
+
+    def __repr__(self) -> str:
+        return f"RowExplanations({len(self)} rows, laws: {self.model.witness_})"
+
+    def _explain(self, i: int) -> RowExplanation:
+        model, task, k = self.model, self.model.task_, int(self.output[i])
+        piece, place = divmod(i, _PIECE)
+        neighborhoods, laws = self._parts[piece]
+        bound, explained = self.bound[i, k], self.held_out_explained[i, k]
+        interval = self.intervals[i]
+        classes = task.probabilities(self.prediction[i : i + 1])[0] if task.classes else None
+        calibrated = model.calibrated_probabilities(self.prediction[i : i + 1])[0] if task.classes else None
+        aim = self._aim(i, classes)
+        law = laws[place]
+        return RowExplanation(
+            label=self.labels[i],
+            output=task.outputs[k],
+            answer=str(task.classes[int(classes.argmax())]) if classes is not None else f"{self.prediction[i, k]:.6g}",
+            prediction=float(self.prediction[i, k]),
+            law=float(self.law[i, k]),
+            base=float(self.base[i, k]),
+            interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
+            probability=None if classes is None else float(classes.max()),
+            calibrated=None if calibrated is None or classes is None else float(calibrated[int(classes.argmax())]),
+            terms=self._terms(i, place, neighborhoods, laws),
+            equation=equation(law, model.encoding_, task, k, self.contributions[i, :, k]),
+            held_out_explained=None if np.isnan(explained) else float(explained),
+            held_out_deviation=float(self.held_out_deviation[i, k]),
+            bound=None if np.isnan(bound) else float(bound),
+            why_not=None if not np.isnan(bound) else self._why_not(),
+            stability=None if np.isnan(self.stability[i]) else float(self.stability[i]),
+            stability_word=stability_word(float(self.stability[i])),
+            neighbors=self._neighbors(i, place, neighborhoods),
+            counterfactuals=() if aim is None else self._counterfactuals(i, place, laws, aim),
+            wanted=None if aim is None else aim.words,
+            level=self.level,
+            members=neighborhoods.size,
+            witness=model.witness_,
+        )
+
+    def _why_not(self) -> str:
+        calibration = self.model.calibration_
+        return no_bound_reason(self.level, 0 if calibration is None else len(calibration))
+
+    def _terms(self, i: int, place: int, neighborhoods: RowNeighborhoods, laws: Witnesses) -> tuple[Term, ...]:
+        encoding, k = self.model.encoding_, int(self.output[i])
+        amounts = self.contributions[i, :, k]
+        near = self.model.fitted_.codes[neighborhoods.nearest[place]]
+        coefficients = linear_coefficients(laws)[place, :, k] if is_linear(laws) else None
+        terms = []
+        for c in np.argsort(-np.abs(amounts), kind="stable"):
+            column = encoding.used[int(c)]
+            terms.append(
+                Term(
+                    column=column.name,
+                    value=column.text(self.codes[i, c]),
+                    usual=usual(column, near[:, c]),
+                    contribution=float(amounts[c]),
+                    effect=""
+                    if coefficients is None
+                    else effect(int(c), encoding, coefficients, self.model.task_.scale, self.codes[i, c], near[:, c]),
+                )
+            )
+        return tuple(terms)
+
+    def _neighbors(self, i: int, place: int, neighborhoods: RowNeighborhoods) -> tuple[NearRow, ...]:
+        record, k = self.model.fitted_, int(self.output[i])
+        strongest = np.argsort(-np.abs(self.contributions[i, :, k]), kind="stable")[:_CELLS]
+        places = neighborhoods.nearest[place][:_NEAR]
+        if not len(places):
+            return ()
+        values = self.model.task_.natural(self.model.values_at(record.scaled[torch.from_numpy(places)]))[:, k]
+        used = self.model.encoding_.used
+        return tuple(
+            NearRow(
+                row=int(record.rows["number"][row]),
+                distance=float(distance),
+                measured=float(record.y[row]) if self.model.task == "regression" else str(record.y[row]),
+                prediction=float(value),
+                cells={used[int(c)].name: used[int(c)].text(record.codes[row, c]) for c in strongest},
+            )
+            for row, distance, value in zip(places, neighborhoods.distances[place], values, strict=False)
+        )
+
+    # -- counterfactuals -----------------------------------------------------------------------------------------
+
+    def _aim(self, i: int, classes: np.ndarray | None) -> _Aim | None:
+        """What counterfactuals of a row are to reach; None if there is nothing to reach."""
+        if classes is None:
+            if self.wanted is None:
+                return None
+            low, high = self.wanted
+            value = self.prediction[i, 0]
+            if low <= value <= high:
+                return None
+            words = " and ".join(
+                f"{word} {end:g}" for word, end in (("at least", low), ("at most", high)) if np.isfinite(end)
+            )
+            return _Aim(words, 0, 1.0 if value < low else -1.0, low, high)
+        names = self.model.task_.classes
+        order = np.argsort(-classes, kind="stable")
+        other = int(order[1]) if self.wanted is None else names.index(self.wanted)
+        if other == order[0]:
+            return None
+        return _Aim(str(names[other]), other, 1.0, np.nan, np.nan)
+
+    def _counterfactuals(self, i: int, place: int, laws: Witnesses, aim: _Aim) -> tuple[Counterfactual, ...]:
+        model, task = self.model, self.model.task_
+        if not is_linear(laws):
+            # A tree has no slopes: those of a line through the same members show the way.
+            hoods = self._parts[i // _PIECE][0]
+            laws = model.witnesses(hoods, "linear")
+        slopes = linear_coefficients(laws)[place]
+        two = len(task.classes) == 2
+        gain = aim.sign * (slopes[:, 0] * (1 if aim.output else -1) if two else slopes[:, aim.output])
+
+        def accept(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values = model._exact_values(model.encoding_.scaled(codes))
+            if task.classes:
+                probabilities = task.probabilities(task.natural(values))
+                return probabilities.argmax(1) == aim.output, probabilities[:, aim.output]
+            numbers = task.natural(values)[:, 0]
+            return (numbers >= aim.low) & (numbers <= aim.high), numbers
+
+        search = CounterfactualSearch(encoding=model.encoding_, accept=accept)
+        return search.find(self.codes[i], gain, self.changeable)
+
+
+@final
+@dataclass(frozen=True)
+class _Aim:
+    """What a counterfactual is to reach: a class, or a range of numbers above or below the prediction."""
+
+    words: str
+    output: int
+    sign: float
+    low: float
+    high: float
+
+
+def _checked_wanted(wanted: Any, model: TableModel) -> Any:
+    if wanted is None:
+        return None
+    if model.task == "classification":
+        wanted = wanted.item() if isinstance(wanted, np.generic) else wanted
+        if wanted not in model.task_.classes:
+            raise InputError(
+                f"{Parameter('wanted')} must be one of the classes, {', '.join(map(str, model.task_.classes[:8]))}",
+                got=f"{wanted!r}",
+                parameter="wanted",
+            )
+        return wanted
+    try:
+        low, high = wanted
+        pair = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+    except (TypeError, ValueError):
+        pair = (np.nan, np.nan)
+    if not pair[0] <= pair[1]:
+        raise InputError(
+            f"{Parameter('wanted')} must be two numbers, between which the prediction is to be; either may be None",
+            got=f"{wanted!r}",
+            cure="try (None, 100)",
+            parameter="wanted",
+        )
+    return pair

@@ -1,0 +1,156 @@
+"""What a model of tables learns: numbers or classes, the loss of its outputs, and the values that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pellucid.errors import InputError
+
+_SMALLEST = 1e-7
+_QUARTERS = 4.0
+# Probabilities are moved away from 0 and 1 by so much before log-odds are taken.
+_AWAY = 1e-3
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableTask:
+    """How outputs of the network become values, of which there are K.
+
+    Regression: one value, which inside has mean 0 and standard deviation 1. Classes: log-odds, in which what columns do
+    adds up,
+
+        log q / (1 - q),     q = p (1 - 2 e) + e,     e = 0.001,
+
+    of the second of two classes, or of each of more; p is the mean probability of the networks in one, (B, E, K). e
+    keeps certainty finite. Inside, log-odds count as quarters: near one half they are as large as probabilities.
+
+    Attributes
+    ----------
+    kind : str
+        "regression" or "classification".
+    target : str
+        Name of the column that is predicted.
+    classes : tuple
+        The classes in their order.
+    shift, scale : float
+        A number y is learned as (y - shift) / scale; for classes 0 and 4.
+    """
+
+    kind: Literal["regression", "classification"]
+    target: str = "y"
+    classes: tuple[Any, ...] = ()
+    shift: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, kind: Literal["regression", "classification"], y: np.ndarray, target: str) -> TableTask:
+        """The task of learning y (N,)."""
+        if kind == "classification":
+            return cls(kind=kind, target=target, classes=tuple(np.unique(y).tolist()), scale=_QUARTERS)
+        values = y.astype(np.float64)
+        with np.errstate(over="ignore"):
+            shift, scale = float(values.mean()), float(values.std())
+        if not np.isfinite([shift, scale]).all():
+            raise InputError(
+                "The target must have a standard deviation that can be computed",
+                got="numbers that are too large",
+                cure="pass them in another unit",
+                parameter="y",
+            )
+        return cls(kind=kind, target=target, shift=shift, scale=scale if scale > 0 else 1.0)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the K values."""
+        if self.kind == "regression":
+            return (self.target,)
+        classes = self.classes[1:] if len(self.classes) == 2 else self.classes
+        return tuple(f"log-odds of {self.target} = {name}" for name in classes)
+
+    def inner(self, y: np.ndarray) -> Tensor:
+        """(N,) what is learned: numbers in standard deviations, or the positions of classes."""
+        if self.kind == "regression":
+            return torch.from_numpy(((y.astype(np.float64) - self.shift) / self.scale).astype(np.float32))
+        places = {name: i for i, name in enumerate(self.classes)}
+        unknown = [name for name in y.tolist() if name not in places]
+        if unknown:
+            raise InputError(
+                f"The classes must be those that were learned, {', '.join(map(str, self.classes[:8]))}",
+                got=f"{unknown[0]!r}",
+                cure="leave such rows out",
+                parameter="y",
+            )
+        return torch.tensor([places[name] for name in y.tolist()], dtype=torch.int64)
+
+    def loss(self, outputs: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
+        """The mean of squared errors or cross-entropies, over rows and networks; rows may have weights."""
+        several = outputs if outputs.ndim == 3 else outputs[:, None]
+        rows, networks, _ = several.shape
+        if self.kind == "regression":
+            errors = (several[..., 0] - y[:, None].to(several)).square()
+        elif len(self.classes) == 2:
+            labels = y[:, None].to(several).expand(rows, networks)
+            errors = functional.binary_cross_entropy_with_logits(several[..., 0], labels, reduction="none")
+        else:
+            labels = y[:, None].expand(rows, networks)
+            errors = functional.cross_entropy(several.flatten(0, 1), labels.flatten(), reduction="none")
+            errors = errors.reshape(rows, networks)
+        each = errors.mean(1)
+        return each.mean() if weights is None else (each * weights.to(each)).mean()
+
+    def loss_of_values(self, values: np.ndarray, y: np.ndarray) -> float:
+        """The loss of values (N, K), as `values` returns them."""
+        inner = self.inner(y).numpy()
+        if self.kind == "regression":
+            return float(np.square(values[:, 0] - inner).mean())
+        probabilities = np.clip(self.probabilities(self.natural(values)), _SMALLEST, 1)
+        return float(-np.log(probabilities[np.arange(len(inner)), inner]).mean())
+
+    def values(self, outputs: Tensor) -> Tensor:
+        """(B, K) as witnesses see them: log-odds in quarters, or numbers in standard deviations."""
+        if self.kind == "regression":
+            return outputs.mean(1) if outputs.ndim == 3 else outputs
+        p = outputs.sigmoid() if len(self.classes) == 2 else outputs.softmax(-1)
+        p = p.mean(1) if p.ndim == 3 else p
+        return torch.logit(p * (1 - 2 * _AWAY) + _AWAY) / _QUARTERS
+
+    @property
+    def width(self) -> int:
+        """The number of outputs of a network."""
+        return len(self.outputs)
+
+    def natural(self, values: Any) -> np.ndarray:
+        """The witnesses' values in the units of the data."""
+        return np.asarray(values, dtype=np.float64) * self.scale + self.shift
+
+    def probabilities(self, log_odds: np.ndarray) -> np.ndarray:
+        """(N, classes) from log-odds (N, K)."""
+        p = np.clip((1 / (1 + np.exp(-log_odds)) - _AWAY) / (1 - 2 * _AWAY), 0, 1)
+        if len(self.classes) == 2:
+            return np.concatenate([1 - p, p], axis=1)
+        return np.asarray(p / p.sum(1, keepdims=True))
+
+    def log_odds(self, probabilities: np.ndarray) -> np.ndarray:
+        """(N, K) from (N, classes)."""
+        p = (probabilities[:, 1:] if len(self.classes) == 2 else probabilities) * (1 - 2 * _AWAY) + _AWAY
+        return np.asarray(np.log(p / (1 - p)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON."""
+        return {
+            "kind": self.kind, "target": self.target, "classes": list(self.classes), "shift": self.shift,
+            "scale": self.scale,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> TableTask:
+        """What `to_dict` gave."""
+        return cls(**{**content, "classes": tuple(content["classes"])})

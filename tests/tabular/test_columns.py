@@ -1,0 +1,113 @@
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pellucid import InputError
+from pellucid.tabular.columns import Column, decide
+from pellucid.tabular.encoding import Encoding
+from pellucid.tabular.frames import frame_of
+
+
+def kinds(x, y=None):
+    return {column.name: column for column in decide(frame_of(x), y)}
+
+
+def test_kinds_of_columns_are_decided(table):
+    x, y = table
+    columns = kinds(x, y.to_numpy())
+    assert {name: column.kind for name, column in columns.items()} == {
+        "rooms": "number", "age": "number", "colour": "category", "city": "boolean", "sold": "date",
+        "number": "identifier", "country": "constant",
+    }  # fmt: skip
+    assert columns["colour"].levels == ("red", "blue", "green")
+    assert columns["city"].levels == ("no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2.5", "3"], "number"),
+        ([1, None, 3], "number"),
+        (["2024-05-01", "2024-06-01", None], "date"),
+        ([datetime.date(2024, 5, 1), datetime.date(2024, 5, 2), None], "date"),
+        (["yes", "no", "yes"], "boolean"),
+        ([True, False, None], "category"),
+        (["a", "b", "a"], "category"),
+        (["a", "a", "a"], "constant"),
+        ([None, None, None], "constant"),
+    ],
+)
+def test_a_column_of_objects_is_read_by_what_it_holds(cells, kind):
+    assert kinds(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))["x"].kind == kind
+
+
+def test_texts_that_hardly_repeat_name_the_rows():
+    column = kinds(pd.DataFrame({"who": [f"person {i}" for i in range(40)]}))["who"]
+    assert column.kind == "identifier"
+    assert "40 different texts" in column.describe()
+
+
+def test_a_column_that_gives_the_answer_away_is_named():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    columns = kinds(pd.DataFrame({"copy": 3 * y - 1, "noisy": y + 0.1 * rng.normal(size=50)}), y)
+    assert "gives the answer away" in columns["copy"].describe()
+    assert not columns["noisy"].warning
+    classes = np.array(["a", "b"] * 25)
+    columns = kinds(
+        pd.DataFrame({"same": np.where(classes == "a", "left", "right"), "other": ["u", "v", "w", "u", "v"] * 10}),
+        classes,
+    )
+    assert columns["same"].warning
+    assert not columns["other"].warning
+
+
+def test_rare_levels_are_other_and_so_are_levels_never_seen():
+    levels = [f"l{i}" for i in range(30) for _ in range(40 - i)]
+    frame = frame_of(pd.DataFrame({"x": levels}))
+    (column,) = decide(frame)
+    assert len(column.levels) == 24
+    assert column.levels[-1] == "other"
+    assert sum(column.shares) == pytest.approx(1)
+    codes = column.codes(frame_of(pd.DataFrame({"x": ["l0", "l29", "new"]})).columns[0])
+    assert codes.tolist() == [0, 23, 23]
+
+
+def test_a_level_never_seen_counts_as_the_average_of_the_levels():
+    frame = frame_of(pd.DataFrame({"x": ["a"] * 5 + ["b"] * 3 + ["c"] * 2}))
+    encoding = Encoding.of(decide(frame), frame)
+    new = encoding.features(encoding.codes(frame_of(pd.DataFrame({"x": ["d", "b"]}))))
+    np.testing.assert_allclose(new, [[0.5, 0.3, 0.2], [0, 1, 0]])
+
+
+def test_blanks_are_the_median_and_a_feature_of_their_own():
+    frame = frame_of(pd.DataFrame({"x": [1.0, 2.0, np.nan, 7.0], "y": [1.0, 2.0, 3.0, 4.0]}))
+    encoding = Encoding.of(decide(frame), frame)
+    assert encoding.feature_names == ["x", "(x is blank)", "y"]
+    np.testing.assert_allclose(encoding.features(encoding.codes(frame))[:, :2], [[1, 0], [2, 0], [2, 1], [7, 0]])
+
+
+def test_columns_of_polars_are_those_of_pandas(table):
+    pl = pytest.importorskip("polars")
+    x, _ = table
+    same = pl.DataFrame({name: x[name].to_list() for name in x.columns})
+    first, second = ([column.to_dict() for column in decide(frame_of(frame))] for frame in (x, same))
+    assert first == second
+
+
+def test_a_typing_error_among_numbers_is_refused():
+    cells = [*map(str, range(30)), "3O"]
+    with pytest.raises(InputError, match="Column 'x' must hold numbers, as most of its cells do. Got '3O' in row 31"):
+        kinds(pd.DataFrame({"x": cells}))
+
+
+def test_infinite_numbers_are_refused():
+    with pytest.raises(InputError, match="must hold finite numbers.*an infinite one in row 2"):
+        kinds(np.array([[1.0], [np.inf], [2.0]]))
+
+
+def test_a_decision_survives_json(table):
+    for column in decide(frame_of(table[0])):
+        assert Column.from_dict(column.to_dict()) == column

@@ -1,0 +1,137 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from houses import houses
+from typer.testing import CliRunner
+
+from pellucid import InputError, load, registry, runs, summaries
+from pellucid.cli import command_line
+from pellucid.domains import Source
+from pellucid.summaries import HELD_OUT
+from pellucid.tabular.domain import TableDomain, TableReading, TableSettings
+from pellucid.tabular.rows import rows_of_file, rows_of_text
+
+SMALL = {"epochs": 8, "width": 16, "ensemble": 2, "witness": "linear", "learning_rate": 0.01}
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory):
+    x, price = houses(160)
+    path = tmp_path_factory.mktemp("table") / "houses.csv"
+    table = x.assign(price=price.round(2))
+    table.loc[3, "price"] = np.nan
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def run(file, tmp_path_factory):
+    domain, folder = TableDomain(), tmp_path_factory.mktemp("run") / "run"
+    reading = TableReading(target="price")
+    source = Source(domain.read(file, reading), path=file, reading=reading)
+    runs.train(domain, source, TableSettings(**SMALL), folder, title="Houses", progress=False)
+    return folder
+
+
+def test_a_file_is_read_and_rows_without_the_target_are_rejected(file):
+    rows = rows_of_file(file, "price")
+    assert len(rows) == 159
+    ((line, text, reason),) = rows.rejected
+    assert (line, reason) == (5, "'price' is blank")
+    assert text.split(", ")[0] == file.read_text().splitlines()[4].split(",")[0]
+    assert rows.kind == "regression"
+    assert rows.numbers[:4].tolist() == [2, 3, 4, 6]
+    assert "price" not in rows.frame.names
+    with pytest.raises(InputError, match="must be a column of houses.csv. Got 'prices'; did you mean 'price'?"):
+        rows_of_file(file, "prices")
+    with pytest.raises(
+        InputError, match="The column to learn must be named. Got none; pass `target`; the columns are rooms"
+    ):
+        rows_of_file(file, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(["yes", "no"], "classification"), (["0", "1"], "classification"), (["1", "2", "3"], "classification"),
+     (["1.5", "2"], "regression"), ([str(i) for i in range(9)], "regression")],
+)  # fmt: skip
+def test_what_is_learned_follows_from_the_target(values, kind, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{values[i % len(values)]}\n" for i in range(40)))
+    assert rows_of_file(path, "y").kind == kind
+
+
+def test_a_row_is_read_as_it_is_typed():
+    rows = rows_of_text("rooms=6; colour = red", ["rooms", "colour", "age"])
+    assert rows.frame.names == ("rooms", "colour", "age")
+    assert rows.frame.columns[0].values.tolist() == [6.0]
+    assert rows.frame.columns[1].values.tolist() == ["red"]
+    with pytest.raises(InputError, match="A row must be a file, or values such as.*'6' has no sign ="):
+        rows_of_text("rooms=5;6", ["rooms"])
+
+
+def test_a_run_writes_models_numbers_and_a_report(run):
+    summary = summaries.read(run)
+    assert set(summary.models) == {"DEEP", "GAME"}
+    for model in summary.models.values():
+        assert 0 < model.scores["relative_error"] < 1
+        assert model.scores[HELD_OUT] > 0.5
+    assert summary.baseline is not None
+    assert summary.baseline.scores["relative_error"] < 1
+    assert any(line.startswith("number: identifier") for line in summary.data.decisions)
+    assert [row[0] for row in summary.data.rejected] == [5]
+    page = (run / "report.html").read_text()
+    assert 'id="map"' in page
+    assert page.count('<g class="swarm" tabindex="0"') == len(summary.landscape["swarms"]) == 5
+    assert "Explained rows" in page
+
+
+def test_the_map_of_laws_in_the_summary_is_that_of_the_test_rows(run):
+    landscape = summaries.read(run).landscape
+    assert landscape["rows"] == 16
+    assert sum(region["count"] for region in landscape["regions"]) == 16
+    amounts = [np.abs(swarm["contributions"]).mean() for swarm in landscape["swarms"]]
+    assert amounts == sorted(amounts, reverse=True)
+
+
+def test_predict_explain_compare_and_report_from_the_command_line(run, file, tmp_path):
+    runner = CliRunner()
+    out = tmp_path / "predictions.csv"
+    result = runner.invoke(command_line(), ["predict", str(run), str(file), "--trust", "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    model = load(run)
+    np.testing.assert_allclose(
+        [float(row["predicted: price"]) for row in rows],
+        model.predict(TableDomain().read(file, TableReading(), model).frame),
+    )
+    assert {"law", "bound", "stability", "measured above", "held-out variance explained"} <= set(rows[0])
+    typed = "rooms=6; age=30; colour=red; city=yes; sold=2024-03-01"
+    result = runner.invoke(
+        command_line(),
+        ["explain", str(run), typed, "--change", "rooms", "--wanted", ":50", "-o", str(tmp_path / "row.json")],
+    )
+    assert result.exit_code == 0, result.output
+    content = json.loads((tmp_path / "row.json").read_text())
+    assert content["wanted"] == "at most 50"
+    assert all(c["column"] == "rooms" for one in content["counterfactuals"] for c in one["changes"])
+    assert runner.invoke(command_line(), ["compare", str(run), str(run)]).exit_code == 0
+    assert runner.invoke(command_line(), ["report", str(run)]).exit_code == 0
+
+
+def test_the_domain_is_known():
+    assert isinstance(registry.domains()["table"], TableDomain)
+
+
+def test_texts_are_no_numbers_to_learn(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(40)))
+    domain = TableDomain()
+    source = Source(domain.read(path, TableReading(target="y")), path=path)
+    with pytest.raises(InputError, match="Numbers must stand in every cell of 'y', to learn them. Got 'a'"):
+        domain.plan(source, TableSettings(task="regression"))
+    plan = domain.plan(source, TableSettings(seed=1))
+    assert plan.model.task == "classification"

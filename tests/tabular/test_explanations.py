@@ -1,0 +1,173 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from houses import SMALL, houses
+
+from pellucid import InputError, from_lists
+from pellucid.tabular import RowExplanation, TransparentRegressor
+from pellucid.tabular.laws import contributions
+
+
+def test_the_planted_laws_are_recovered_in_the_units_of_the_table():
+    x, price = houses(600, seed=1)
+    model = TransparentRegressor(witness="linear", **SMALL).fit(x, price)
+    inner = x[(x.rooms > 2) & (x.rooms < 7) & (x.age > 15) & (x.age < 75)]
+    explanations = model.explain(inner)
+    effects = {name: [] for name in ("rooms in the city", "rooms outside", "age")}
+    for explanation, city in zip(explanations, inner.city, strict=True):
+        terms = {term.column: term.effect for term in explanation.terms}
+        effects["rooms in the city" if city else "rooms outside"].append(float(terms["rooms"].split()[0]))
+        effects["age"].append(float(terms["age"].split()[0]))
+    # Neighborhoods reach over to the other kind of place, where rooms are worth less or more.
+    assert np.median(effects["rooms in the city"]) == pytest.approx(40, abs=5)
+    assert np.median(effects["rooms outside"]) == pytest.approx(20, abs=5)
+    assert np.median(effects["age"]) == pytest.approx(-0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("witness", ["linear", "sparse", "tree"])
+def test_contributions_add_up_to_the_difference_that_they_explain(regressor, table, witness):
+    model = regressor.model_
+    hoods = model.neighborhoods(model._read(table[0][:20]))
+    laws = model.witnesses(hoods, witness)
+    k, members = hoods.nearest.shape[1], hoods.points.reshape(20, hoods.size, -1)
+    amounts = contributions(laws, members[:, 0], members[:, 1 : 1 + k], model.encoding_)
+    values = laws.at_members().double().numpy().reshape(20, hoods.size, -1)
+    difference = values[:, 0] - values[:, 1 : 1 + k].mean(1)
+    np.testing.assert_allclose(amounts.sum(1), difference, atol=1e-9)
+
+
+def test_an_explanation_is_consistent_with_itself(regressor, table):
+    explanation = regressor.explain(table[0][:3])[1]
+    assert explanation.base + sum(term.contribution for term in explanation.terms) == pytest.approx(explanation.law)
+    assert explanation.prediction == pytest.approx(regressor.predict(table[0][1:2])[0])
+    assert abs(explanation.law - explanation.prediction) < 10
+    sizes = [abs(term.contribution) for term in explanation.terms]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_equation_gives_the_value_of_the_law(regressor, table):
+    x = table[0][:1]
+    explanation = regressor.explain(x)[0]
+    left, right = explanation.equation.split(" = ", 1)
+    assert left == "price"
+    row = {"rooms": x.rooms.iloc[0], "age": x.age.iloc[0], "sold": (x.sold.iloc[0] - np.datetime64("1970-01-01")).days}
+    total, sign = 0.0, 1.0
+    parts = right.replace("- ", "+ -").split(" + ")
+    for part in parts:
+        number, _, name = part.partition(" ")
+        if name.startswith("("):
+            column, level = name.strip("()").split(" = ")
+            cell = {True: "yes", False: "no"}.get(x[column].iloc[0], x[column].iloc[0])
+            total += sign * float(number) * (cell == level)
+        else:
+            total += float(number) * row.get(name, 1.0)
+    assert total == pytest.approx(explanation.law, abs=1.0)
+
+
+def test_explanations_do_not_depend_on_their_company(regressor, table):
+    together, alone = regressor.explain(table[0][:6])[4], regressor.explain(table[0][4:5], labels=["row 5"])[0]
+    assert together.law == pytest.approx(alone.law)
+    assert together.equation == alone.equation
+
+
+def test_counterfactuals_change_the_answer_and_only_what_is_allowed(binary, table):
+    x = table[0]
+    answers = binary.predict(x)
+    explanations = binary.explain(x[:40], changeable=["rooms", "colour"])
+    count = 0
+    for i in range(40):
+        explanation = explanations[i]
+        for one in explanation.counterfactuals:
+            count += 1
+            assert {change.column for change in one.changes} <= {"rooms", "colour"}
+            codes = np.array(one.codes)
+            values = binary.model_._exact_values(binary.model_.encoding_.scaled(codes[None]))
+            assert (values[0, 0] > 0) == (explanation.wanted == "dear")
+            assert explanation.wanted != answers[i]
+            same = [
+                c for c, column in enumerate(binary.model_.encoding_.used) if column.name not in ("rooms", "colour")
+            ]
+            np.testing.assert_array_equal(codes[same], explanations.codes[i][same])
+            low, high = x.rooms.min(), x.rooms.max()
+            assert low <= codes[0] <= high
+    assert count > 20
+
+
+def test_counterfactuals_of_a_number_reach_the_range_that_is_wanted(regressor, table):
+    x = table[0][:20]
+    explanations = regressor.explain(x, wanted=(100, 120), changeable=["rooms"])
+    for i, explanation in enumerate(explanations):
+        inside = 100 <= regressor.predict(x)[i] <= 120
+        assert inside == (explanation.wanted is None)
+        for one in explanation.counterfactuals:
+            assert 100 <= one.prediction <= 120
+            assert [change.column for change in one.changes] == ["rooms"]
+
+
+def test_bad_wishes_are_refused(regressor, classifier, table):
+    x = table[0][:2]
+    with pytest.raises(InputError, match="`wanted` must be two numbers, between which the prediction is to be"):
+        regressor.explain(x, wanted=5)
+    with pytest.raises(InputError, match="`wanted` must be one of the classes, cheap, dear, fair. Got 'free'"):
+        classifier.explain(x, wanted="free")
+    with pytest.raises(InputError, match="must be a column of the table. Got 'room'; did you mean 'rooms'?"):
+        regressor.explain(x, changeable=["room"])
+
+
+def test_laws_that_are_the_same_everywhere_are_stable(regressor, table):
+    stability = regressor.explain(table[0][:30]).stability
+    assert np.nanmedian(stability) > 0.8
+    assert (stability <= 1).all()
+
+
+def test_explanations_survive_json_and_are_written(classifier, table, tmp_path):
+    explanation = classifier.explain(table[0][:1])[0]
+    again = RowExplanation.from_dict(json.loads(json.dumps(explanation.to_dict())))
+    assert again.text() == explanation.text()
+    explanation.to_html(tmp_path / "row.html")
+    page = (tmp_path / "row.html").read_text()
+    assert "Contributions:" in page
+    assert explanation.equation.split(" = ")[0] in page
+    explanation.plot().savefig(tmp_path / "row.svg")
+    assert "pl-bars" in explanation._repr_html_()
+    rows = list(explanation.rows())
+    assert len(rows) == 1 + len(explanation.terms)
+
+
+def test_names_of_users_are_never_markup(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"<b>a</b>": rng.normal(size=60), "$x$": rng.choice(["<i>", "&"], 60)})
+    model = TransparentRegressor(epochs=1, width=4, ensemble=1, random_state=0, witness="linear").fit(x, x["<b>a</b>"])
+    explanation = model.explain(x[:1])[0]
+    explanation.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>a</b>" not in page
+    assert "&lt;b&gt;a&lt;/b&gt;" in page
+    explanation.plot().savefig(tmp_path / "page.svg")
+
+
+def test_held_out_shares_are_those_of_laws_fitted_without_the_member(regressor, table):
+    model = regressor.model_
+    explanations = regressor.explain(table[0][:2])
+    hoods = model.neighborhoods(explanations.scaled)
+    f = model.values_at(hoods.points).double()[: hoods.size, 0].numpy()
+    x = hoods.points[: hoods.size]
+    misses, alone = [], []
+    for j in range(hoods.size):
+        rest = torch.arange(hoods.size) != j
+        law = model.family().best_response(
+            x[rest], torch.from_numpy(f)[rest, None], from_lists([range(hoods.size - 1)])
+        )
+        misses.append(f[j] - float(law.evaluate(torch.tensor([0]), x[j : j + 1])[0, 0]))
+        alone.append(f[j] - f[rest.numpy()].mean())
+    share = 1 - np.square(misses).sum() / np.square(alone).sum()
+    assert explanations.held_out_explained[0, 0] == pytest.approx(share, abs=1e-3)
+
+
+def test_an_audit_of_the_laws(regressor, table):
+    audit = regressor.audit(table[0][:50])
+    assert float(audit.held_out.explained()[0]) > 0.9

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from houses import SMALL, houses
+
+from pellucid.tabular import LawMap, TransparentRegressor
+
+
+@pytest.fixture(scope="module")
+def explanations():
+    x, price = houses(500, seed=3)
+    return TransparentRegressor(witness="linear", **SMALL).fit(x, price).explain(x)
+
+
+def test_regions_are_the_rows_with_their_planted_law(explanations):
+    law_map = LawMap.of(explanations)
+    # Rooms are worth twice as much in the city: the first thing that tells laws apart.
+    assert len(law_map.regions) >= 2
+    assert all("city" in region.rule for region in law_map.regions)
+    assert sum(region.count for region in law_map.regions) == 500
+    worth: dict[bool, list[float]] = {True: [], False: []}
+    for region in law_map.regions:
+        (slope,) = (term.split()[0] for term in region.law.split(", ") if term.endswith(" per rooms"))
+        worth["city is not yes" in region.rule].append(float(slope))
+    assert min(worth[False]) > max(worth[True]) + 8
+    # At least as much of the differences as the split by city alone.
+    (_, laws), *_ = explanations._parts
+    vectors = laws.coefficients[:, :, 0].double().numpy()
+    names = [column.name for column in explanations.model.encoding_.used]
+    groups = [vectors[explanations.codes[:, names.index("city")] == code] for code in (0, 1)]
+    within = sum(np.square(group - group.mean(0)).sum() for group in groups)
+    assert law_map.shared >= 1 - within / np.square(vectors - vectors.mean(0)).sum() - 1e-9
+
+
+def test_swarms_show_the_contributions(explanations):
+    law_map = LawMap.of(explanations)
+    (swarm,) = (swarm for swarm in law_map.swarms if swarm.column == "rooms")
+    assert len(law_map.labels) == 400
+    places = [int(label.split()[1]) - 1 for label in law_map.labels]
+    column = [c.name for c in explanations.model.encoding_.used].index("rooms")
+    np.testing.assert_allclose(swarm.contributions, explanations.contributions[places, column, 0])
+    values = np.array(swarm.values, dtype=float)
+    assert np.corrcoef(np.argsort(np.argsort(values)), swarm.positions)[0, 1] > 0.99
+
+
+def test_a_map_survives_json(explanations):
+    law_map = LawMap.of(explanations)
+    again = LawMap.from_dict(law_map.to_dict())
+    assert again.to_dict() == law_map.to_dict()
+    assert str(again) == str(law_map)
