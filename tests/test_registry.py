@@ -42,7 +42,7 @@ def test_a_broken_package_does_not_break_the_others(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda group: entries)
     with pytest.warns(pl.PellucidWarning) as warnings:
         known = registry._installed.__wrapped__()
-    assert list(known) == ["molecules", "series", "autoencoder", "curves"]
+    assert list(known) == ["molecules", "series", "autoencoder", "table", "curves"]
     assert [str(warning.message) for warning in warnings] == [
         "The domain 'curves' is left out, as it cannot be loaded (ImportError: no module named curves); update or "
         "uninstall its package",
