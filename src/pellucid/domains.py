@@ -373,6 +373,8 @@ class Demo(NamedTuple):
     """What is special about this item."""
     picture: str
     """Name of the file of its picture, in the folder of the run."""
+    weight: float | None = None
+    """How much the witnesses count; None for what suits the data."""
 
 
 class SupportsDemo(ABC):

@@ -104,7 +104,7 @@ def test_what_is_asked_for_is_not_chosen(tmp_path):
     path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "prediction": WAVE})
 
     def candidates(*options):
-        run(path, *options, "-o", tmp_path / "out.json")
+        run(path, *options, "-o", tmp_path / "out.json", "--force")
         choice = json.loads((tmp_path / "out.json").read_text())["choice"]
         return choice and {(c["neighbors"], c["ridge"]) for c in choice["candidates"]}
 
@@ -287,7 +287,7 @@ def test_exit_codes(tmp_path, monkeypatch, capsys):
     assert printed.err.count("\n") == 1
     assert exit_code(monkeypatch, "audit", path, "-o", tmp_path / "nowhere" / "a.json") == 1
     printed = capsys.readouterr()
-    assert "No such file or directory" in printed.err
+    assert "--out: The folder of what is written must exist" in printed.err
     assert "Traceback" not in printed.err
     for wrong in (["-o", "a.pdf"], ["--level", 2], ["--ridge", 1, "--family", "tree"], ["--depth", 2, "--ridge", 1]):
         assert run(path, *wrong).exit_code == 2

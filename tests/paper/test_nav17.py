@@ -19,7 +19,7 @@ def test_the_demo_is_the_study_with_one_seed():
     table = nav17_series()
     study = nav17.untrained(config, config["seed"], config["weight"])
     demo = MoleculeDomain().demo(smoke=False)
-    model = MoleculeDomain().plan(demo.source, demo.settings).model
+    model = MoleculeDomain().plan(demo.source, demo.settings, weight=demo.weight).model
     assert model.settings() == study.settings()
     for ours, its in zip(split(table, 0), nav17.split(config, 0), strict=True):
         assert ours.smiles == its.smiles

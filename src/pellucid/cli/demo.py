@@ -72,8 +72,9 @@ def demo(
         )
     try:
         summary = runs.train(
-            domain, demo.source, demo.settings, out, title=demo.title, force=force, progress=has_viewer(quiet), say=say
-        )
+            domain, demo.source, demo.settings, out, title=demo.title, weight=demo.weight, force=force,
+            progress=has_viewer(quiet), say=say,
+        )  # fmt: skip
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. To start over, run the command again with --force.") from None
     say(f"\n{summary_text(summary, domain)}\n")
