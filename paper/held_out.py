@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,37 +167,44 @@ def run(cell: Cell) -> dict[str, Any]:
 
 
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
-    """A row for each model of which all seeds are there: means over the seeds, and differences from DEEP."""
-    seeds = config["seeds"]
-    names = dict.fromkeys(name.rpartition("-seed")[0] for name in [cell["name"] for cell in cells(config)])
+    """A row for each model: means over the seeds that have been run, with DEEP's for the same seeds in brackets."""
+    names = dict.fromkeys(cell["name"].rpartition("-seed")[0] for cell in cells(config))
     rows = [
-        "| model | validation RMSE | test RMSE | against DEEP | contributions: held out | bound | tree: held out "
-        "| bound | shrunken tree: held out | bound | processor time |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | seeds | validation RMSE | test RMSE | difference for each seed | contributions: held out | bound "
+        "| tree: held out | bound | shrunken tree: held out | bound | processor time |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-
-    def values(name: str, *path: str) -> np.ndarray:
-        result = []
-        for seed in seeds:
-            content: Any = reports[f"{name}-seed{seed}"]
-            for key in path:
-                content = content[key]
-            result.append(float(content))
-        return np.array(result)
-
     for name in names:
-        if not all(f"{name}-seed{seed}" in reports for seed in seeds):
+        seeds = [seed for seed in config["seeds"] if f"{name}-seed{seed}" in reports and f"deep-seed{seed}" in reports]
+        if not seeds:
             continue
+
+        def values(model: str, *path: str, seeds: Sequence[int] = seeds) -> np.ndarray:
+            return np.array([_at(reports[f"{model}-seed{seed}"], path) for seed in seeds])
+
+        def shown(*path: str, places: int = 3, name: str = name, values: Any = values) -> str:
+            text = f"{values(name, *path).mean():.{places}f}"
+            return text if name == "deep" else f"{text} ({values('deep', *path).mean():.{places}f})"
+
         difference = values(name, "rmse", "test") - values("deep", "rmse", "test")
-        shown = [f"{values(name, 'rmse', part).mean():.3f}" for part in ("validation", "test")]
-        shown.append(", ".join(f"{value:+.3f}" for value in difference))
+        times = values(name, "training_processor_seconds") / values("deep", "training_processor_seconds")
+        row = [
+            name,
+            ", ".join(map(str, seeds)),
+            shown("rmse", "validation"),
+            shown("rmse", "test"),
+            "" if name == "deep" else ", ".join(f"{value:+.3f}" for value in difference),
+        ]
         for kind in ("contributions", "tree", "shrunken tree"):
-            shown.append(f"{values(name, 'witnesses', kind, 'test', 'held_out').mean():.3f}")
-            shown.append(f"{values(name, 'witnesses', kind, 'bound').mean():.2f}")
-        time_share = values(name, "training_processor_seconds") / values("deep", "training_processor_seconds")
-        shown.append(f"{time_share.mean():.1f}x")
-        rows.append(f"| {name} | {' | '.join(shown)} |")
+            row += [shown("witnesses", kind, "test", "held_out"), shown("witnesses", kind, "bound", places=2)]
+        rows.append(f"| {' | '.join([*row, f'{times.mean():.1f}x'])} |")
     return "\n".join(rows)
+
+
+def _at(content: Any, path: Sequence[str]) -> float:
+    for key in path:
+        content = content[key]
+    return float(content)
 
 
 def main() -> None:

@@ -28,7 +28,9 @@ def test_the_study_runs(monkeypatch, tmp_path):
     assert reports["deep-seed0"]["molecules"] == {"train": 814, "validation": 101, "test": 102}
     rows = held_out.table(config, reports).splitlines()
     assert len(rows) == 4
-    assert f"| {reports['deep-seed0']['rmse']['test']:.3f} | +0.000 |" in rows[2]
+    deep, game = (report["rmse"]["test"] for report in reports.values())
+    assert f"| {deep:.3f} |" in rows[2]
+    assert f"| {game:.3f} ({deep:.3f}) | {game - deep:+.3f} |" in rows[3]
 
 
 def test_shares_are_those_of_a_loop_over_members():
