@@ -82,7 +82,7 @@ def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
 
     models = {name: ModelSummary(scores=scores) for name, scores in results.items()}
     return aligned([f"on {next(iter(results.values()))['neighborhoods']} test molecules", *models],
-                   measure_rows(models, measures("RMSE")))  # fmt: skip
+                   measure_rows(models, measures("RMSE", noun="law")))  # fmt: skip
 
 
 def side_by_side(explanations: Mapping[str, MoleculeExplanation]) -> Figure:
