@@ -28,7 +28,7 @@ def contributions(witnesses: Witnesses, centers: Tensor, reference: Tensor, enco
     Parameters
     ----------
     witnesses : Witnesses
-        n linear laws, sparse or not, or n trees.
+        Linear laws of the n rows, sparse or not, or trees.
     centers : Tensor
         (n, P) scaled features of the rows.
     reference : Tensor
