@@ -67,9 +67,9 @@ def test_the_committed_reports_are_of_the_committed_configuration():
 
 
 def test_the_demo_table_shows_every_measure():
-    names = ("relative_error", "accuracy", "witness_accuracy", "held_out_variance_explained", "explained", "deviation",
-             "local_auc", "global_auc")  # fmt: skip
+    names = ("relative_error", "accuracy", "held_out_variance_explained", "bound", "witness_accuracy", "explained",
+             "deviation", "local_auc", "global_auc")  # fmt: skip
     text = nav17.demo_table({"DEEP": {"neighborhoods": 7} | {name: 0.1 * (k + 1) for k, name in enumerate(names)}})
     ends = [line.split()[-1] for line in text.splitlines()]
     assert text.startswith("on 7 test molecules ")
-    assert ends[2:] == [f"0.{k}000" for k in range(1, 9)]
+    assert ends[2:] == [f"0.{k}000" for k in range(1, 10)]
