@@ -17,8 +17,8 @@ def test_the_demo_ends_with_its_report(tmp_path):
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     assert shown.splitlines()[-1].startswith(f"report:   {tmp_path / 'demo' / 'report.html'}")
     assert (tmp_path / "demo" / "report.html").exists()
-    assert "with 90 % confidence the tree is within activity" in shown
-    assert "<svg" in (tmp_path / "demo" / "tree.svg").read_text()
+    assert "with 90 % confidence the law is within activity" in shown
+    assert "<svg" in (tmp_path / "demo" / "molecule.svg").read_text()
 
 
 def test_an_interrupted_demo_says_how_to_go_on(tmp_path, monkeypatch):
