@@ -2,7 +2,7 @@
 
 `python -m paper.nav17` trains `pellucid demo`'s models for several seeds and weights, with a report each in
 `paper/nav17/`, and writes the table in `paper/README.md`. `python -m paper.nav17 --figure out/demo` draws how both
-networks of a demo see one molecule, side by side.
+networks of a demo see one molecule.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def figure(run: Path) -> Figure:
 
     large = [e for e in summaries.read(run).explanations if len(e.explanation["members"]) >= MEMBERS]
     smiles = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0).explanation["smiles"]
-    return side_by_side({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
+    return below_each_other({name: PropertyModel.load(run / name.lower()).explain(smiles) for name in ("DEEP", "GAME")})
 
 
 def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
@@ -85,7 +85,7 @@ def demo_table(results: Mapping[str, Mapping[str, Any]]) -> str:
                    measure_rows(models, measures("RMSE", noun="law")))  # fmt: skip
 
 
-def side_by_side(explanations: Mapping[str, MoleculeExplanation]) -> Figure:
+def below_each_other(explanations: Mapping[str, MoleculeExplanation]) -> Figure:
     """The pictures of several explanations in one figure, each in the size that it wants."""
     from matplotlib.figure import Figure
     from matplotlib.image import imread
@@ -96,14 +96,14 @@ def side_by_side(explanations: Mapping[str, MoleculeExplanation]) -> Figure:
         explanation.plot(title=_title(name, explanation)).savefig(stream, dpi=DPI)
         stream.seek(0)
         images.append(imread(stream))
-    height, width = max(len(image) for image in images) / DPI, sum(image.shape[1] for image in images) / DPI
+    width, height = max(image.shape[1] for image in images) / DPI, sum(len(image) for image in images) / DPI
     figure = Figure(figsize=(width, height))
-    axes = figure.subplots(1, len(images), width_ratios=[image.shape[1] for image in images], squeeze=False)
-    figure.subplots_adjust(0, 0, 1, 1, wspace=0)
-    for ax, image in zip(axes[0], images, strict=True):
+    axes = figure.subplots(len(images), 1, height_ratios=[len(image) for image in images], squeeze=False)
+    figure.subplots_adjust(0, 0, 1, 1, hspace=0)
+    for ax, image in zip(axes[:, 0], images, strict=True):
         ax.imshow(image)
         ax.set_axis_off()
-        ax.set_anchor("N")
+        ax.set_anchor("W")
     return figure
 
 

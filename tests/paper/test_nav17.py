@@ -30,8 +30,8 @@ def test_the_figure_of_a_demo(tmp_path):
     train(MoleculeDomain(), Source(nav17_series()), settings, tmp_path, title="demo", progress=False)
     figure = nav17.figure(tmp_path)
     width, height = figure.get_size_inches() * nav17.DPI
-    left, right = (axis.images[0].get_array().shape for axis in figure.axes)
-    assert (left[1] + right[1], max(left[0], right[0])) == (round(width), round(height))
+    upper, lower = (axis.images[0].get_array().shape for axis in figure.axes)
+    assert (max(upper[1], lower[1]), upper[0] + lower[0]) == (round(width), round(height))
 
 
 def test_the_study_runs():

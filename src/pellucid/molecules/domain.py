@@ -294,7 +294,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
         from pellucid.molecules import nav17
 
         table = nav17()
-        small = {"width": 16, "depth": 2, "epochs": 2} if smoke else {}
+        small = {"width": 16, "depth": 2, "epochs": 2, "analogs": "no"} if smoke else {}
         return Demo(
             title="Sodium-channel blockers (Nav1.7)",
             source=Source(table),

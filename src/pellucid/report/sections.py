@@ -109,6 +109,9 @@ def tiles(summary: RunSummary) -> list[dict[str, str]]:
         name = "Trust bound" if len(bounds) == 1 else f"Trust bound, {_names(summary, len(bounds))[first]}"
         others = "; the others below" if len(bounds) > 1 else ""
         note = f"witness to network, with {percent(summary.trust.level)} confidence{others}"
+        deep = summary.trust.bound.get("DEEP", ())
+        if main != "DEEP" and len(deep) > first and deep[first] is not None:
+            note = f"{_beside(change(deep[first], bounds[first]), number(deep[first]))}; {note}"
         result.append({"name": name, "value": number(bounds[first]), "note": note})
     return result
 
