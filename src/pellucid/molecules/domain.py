@@ -134,7 +134,10 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
             split=settings.split,
             loss=f"validation loss: {loss}",
             deviation="mean deviation on validation neighborhoods",
-            notes=(f"task: {kind}; neighborhoods {'with' if model.similar.analogs else 'without'} analogs",),
+            notes=(
+                f"task: {kind}; analogs: {'in' if model.similar.analogs else 'none in'} training, "
+                f"{'in' if model.explaining.analogs else 'none in'} explanations",
+            ),
             rejected=tuple(tuple(row) for row in table.rejected),
             stops_early=settings.patience is not None,
         )
