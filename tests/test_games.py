@@ -169,7 +169,7 @@ def test_a_vector_of_predictions_counts_as_one_output(generator):
         ({"f": torch.cat([torch.zeros(29), torch.tensor([float("inf")])])}, "`f` must be finite.*first in row 29"),
         ({"x": torch.full((30, 1), float("-inf"))}, "`x` must be finite"),
         ({"f": torch.zeros(30, 0)}, "at least one column"),
-        ({"x": torch.zeros(30, 1, device="meta")}, "on one device"),
+        ({"x": torch.zeros(30, 1, device="meta")}, "holds no numbers"),
         ({"x": torch.zeros(30, 1, dtype=torch.complex64)}, "real numbers"),
         ({"x": None}, "`x` must be a tensor, an array or nested lists of numbers. Got NoneType"),
         ({"f": ["a"] * 30}, "`f` must be a tensor, an array or nested lists of numbers. Got list"),

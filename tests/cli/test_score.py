@@ -148,7 +148,7 @@ def test_gaps_blanks_and_rows_that_are_not_used_are_told(workspace, tmp_path):
     assert "note: 200 rows are not used: 200 at the ends" in joined.output
     names = json.loads(out.read_text())["recordings"]
     assert names[10] == "long.csv, rows 3001 to 3300"
-    run("score", workspace / "run", tmp_path / "long.csv", *CUT, "-o", out)
+    run("score", workspace / "run", tmp_path / "long.csv", *CUT, "-o", out, "--force")
     # Rows are counted in the file, not in what was cut from it at a gap.
     assert json.loads(out.read_text())["recordings"][10] == "long.csv, rows 3251 to 3550"
 

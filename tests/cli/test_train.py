@@ -64,7 +64,7 @@ def test_a_run_on_recordings_is_written_down(place):
     real = read(place / "recordings" / file).values[0][rows]
     np.testing.assert_allclose(np.concatenate([context, came]), real)
     assert came.shape == (10, 2)
-    gaps = (np.array(shown["mean"]) - np.array(shown["witnessed"])) / model.scaling_.scale
+    gaps = (np.array(shown["mean"]) - np.array(shown["held_out"])) / model.scaling_.scale
     assert min(deviations) == pytest.approx(np.sqrt(np.square(gaps).mean()), rel=1e-3)
 
 
@@ -270,7 +270,10 @@ SAVED = Path(__file__).parents[1] / "saved" / "v0.1"
         (["train", "series", "recordings", "-c", "up"], "--channels: Every channel must be a column of a.csv"),
         # Options of other commands come with their names.
         (["report", "."], "resume an interrupted run with `pellucid train ... --resume`."),
-        (["demo", "curves"], "DOMAIN must be molecules. Got 'curves', which has no demo; try pellucid demo molecules."),
+        (
+            ["demo", "curves"],
+            "DOMAIN must be molecules or table. Got 'curves', which has no demo; try pellucid demo molecules.",
+        ),
     ],
 )
 def test_messages_name_what_was_typed(monkeypatch, words, message):
@@ -285,4 +288,4 @@ def test_help_is_in_plain_words():
         assert not set("<{") & set(shown), shown
     assert "report [OPTIONS] RUN\n" in run("report", "--help").stdout
     assert "demo [OPTIONS] [DOMAIN]\n" in run("demo", "--help").stdout
-    assert "DOMAIN  What to learn from: molecules.  [default: molecules]" in run("demo", "--help").stdout
+    assert "DOMAIN  What to learn from: molecules, table.  [default: molecules]" in run("demo", "--help").stdout

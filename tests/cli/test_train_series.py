@@ -140,19 +140,21 @@ def test_a_forecast_is_explained_after_any_row(workspace, tmp_path):
     assert generated["place"] == "b.csv, after row 250"
     np.testing.assert_allclose(generated["mean"], model.explain(values[:250]).mean)
     np.testing.assert_allclose(generated["actual"], values[250:260])
-    run("explain", folder / "run", file, "--at", 250, "--forced", "-o", tmp_path / "x.json")
+    run("explain", folder / "run", file, "--at", 250, "--forced", "-o", tmp_path / "x.json", "--force")
     forced = explained(tmp_path / "x.json")
     np.testing.assert_allclose(forced["mean"], model.explain(values[:250], values[250:260]).mean)
     assert not np.allclose(forced["mean"], generated["mean"])
     # Without a row: along the last values of the file.
-    run("explain", folder / "run", file, "--forced", "-o", tmp_path / "x.json")
+    run("explain", folder / "run", file, "--forced", "-o", tmp_path / "x.json", "--force")
     assert explained(tmp_path / "x.json")["place"] == f"b.csv, after row {ROWS - 10}"
     np.testing.assert_allclose(explained(tmp_path / "x.json")["actual"], values[-10:])
 
 
 def test_rows_are_counted_across_gaps(workspace, tmp_path):
     folder, _ = workspace
-    result = run("explain", folder / "run", folder / "data" / "a.csv", "--at", 350, "-o", tmp_path / "x.json")
+    result = run(
+        "explain", folder / "run", folder / "data" / "a.csv", "--at", 350, "-o", tmp_path / "x.json", "--force"
+    )
     assert "1 gap in time" in result.stderr
     np.testing.assert_allclose(explained(tmp_path / "x.json")["context"], RIG[0][430:450], atol=1e-5)
 

@@ -119,7 +119,7 @@ def test_what_is_not_known_is_said(property_model, sulfonamides):
     assert "how far they are apart is not known, as no held-out measured values were learned from" in str(strange)
     assert "nearest training molecule: none is similar at all" in str(strange)
     assert "none is similar at all" in Page(strange._repr_html_()).words
-    again = Certainty.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False)))
+    again = Certainty.from_dict(json.loads(json.dumps(nothing.to_dict(), allow_nan=False)), outputs=1)
     assert (again.nearest.smiles, again.interval, again.probability) == ("", None, None)
 
 

@@ -74,7 +74,9 @@ def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):
     tile = tiles(RunSummary.from_json(content))[-1]
     assert tile["name"] == f"Trust bound, {names[1]}"
     assert tile["value"] == "500"
-    assert tile["note"] == "28.6\u00a0% below DEEP's 700; witness to network, with 90\u00a0% confidence; the others below"
+    assert (
+        tile["note"] == "28.6\u00a0% below DEEP's 700; witness to network, with 90\u00a0% confidence; the others below"
+    )
     assert tiles(RunSummary.from_json(series))[-1]["name"] == "Trust bound"
 
 

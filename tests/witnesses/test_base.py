@@ -79,7 +79,7 @@ def test_a_best_response_is_no_worse_than_a_constant(family, problem):
 
 def test_outputs_without_a_bound_are_named():
     class Half:
-        def bound(self, deviations, level=0.9):
+        def bound(self, deviations, level=0.9, sizes=None):
             return np.array([0.25, np.inf])
 
         def why_not(self, level, *, size, saturated):

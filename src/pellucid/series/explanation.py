@@ -321,6 +321,7 @@ def _fields_from(content: Mapping[str, Any]) -> dict[str, Any]:
         "covariance": [steps, c, c],
         "parameters": [steps, 1 + order * c, c],
         "witnessed": [steps, c],
+        "held_out": [steps, c],
         "fit": [steps],
         "shift": [c],
         "scale": [c],
@@ -332,7 +333,11 @@ def _fields_from(content: Mapping[str, Any]) -> dict[str, Any]:
     required = ("covariance", "parameters", "witnessed", "fit")
     arrays = {
         name: array_of(
-            content[name], shape, name, low=least.get(name, -LARGEST), blanks=name in ("bound", "explained", "actual")
+            content[name],
+            shape,
+            name,
+            low=least.get(name, -LARGEST),
+            blanks=name in ("bound", "explained", "actual", "held_out"),
         )
         for name, shape in shapes.items()
         if name in required or content.get(name) is not None

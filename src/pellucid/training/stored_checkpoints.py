@@ -67,10 +67,17 @@ def check_checkpoint(
 def _check_tensors(state: Any, expected: Mapping[str, Tensor], *, finite: bool) -> None:
     """Refuse other names, shapes or types, and weights that are not finite."""
     state = _mapping(state, "state_dict")
-    if {*state} != {*expected}:
-        name = min(map(str, {*state} ^ {*expected}))
+    # Buffers of a bank are empty until it has been fitted; it compares their sizes itself.
+    late = {name for name in {*state} ^ {*expected} if str(name).rpartition(".")[2] in ("predictions", "fitted_to")}
+    if {*state} - late != {*expected} - late:
+        name = min(map(str, ({*state} ^ {*expected}) - late))
         raise SchemaError(f"the weights {shown(name)} are {'absent' if name in expected else 'of another network'}")
+    for name in late & {*state}:
+        if not isinstance(state[name], Tensor) or not state[name].is_floating_point() or state[name].is_sparse:
+            raise SchemaError(f"the weights {shown(name)} are not a tensor of numbers")
     for name, values in expected.items():
+        if name in late:
+            continue
         _check_tensor(state[name], values.shape, f"the weights {name!r}", dtype=values.dtype, finite=finite)
 
 
