@@ -21,6 +21,7 @@ def molecules_summary(*, step=6, explained=12, **settings):
     train, test = table.select(range(cut)), table.select(range(cut, len(table.smiles)))
     small = {"width": 16, "depth": 2, "epochs": 2, "batch_size": 16, "learning_rate": 3e-3} | settings
     small |= {"similar": SimilarityRule(analogs=False), "explain_with_analogs": False, "play": "banked"}
+    small |= {"min_leaf": 1, "shrinkage": 0.0}  # neighborhoods are small
     model = PropertyModel(task="regression", **small)
     model.fit(train, progress=False)
     explanations = [model.explain(text).to_dict() for text in test.smiles]
