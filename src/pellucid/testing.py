@@ -66,7 +66,7 @@ def check_response(family: WitnessFamily, x: Tensor, f: Tensor, hoods: BaseNeigh
 def _close(got: Tensor, expected: Tensor, what: str) -> None:
     scale = 1 + float(expected.double().abs().max()) if len(expected) else 1.0
     gap = float((got.double() - expected.double()).abs().max()) if len(expected) else 0.0
-    _require(gap <= 1e-7 * scale, f"{what}, they differ by {gap:.2g}")
+    _require(gap <= 1e-8 * scale, f"{what}, they differ by {gap:.2g}")
 
 
 def _require(condition: bool, what: str) -> None:

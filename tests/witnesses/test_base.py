@@ -117,3 +117,14 @@ def test_witnesses_and_features_that_there_are_not_are_refused(family, generator
             witnesses.evaluate(torch.tensor([0, 1]), wrong)
     expected = torch.stack([witnesses[i](x[i : i + 1])[0] for i in (4, 2)]).double()
     torch.testing.assert_close(witnesses.evaluate([4, 2], x[[4, 2]]).double(), expected)
+
+
+def test_what_an_outlier_leaves_behind_does_not_blur_the_next_windows():
+    x = torch.zeros(10, 4, dtype=torch.float64)
+    x[4, 2] = 725.0
+    x[5, 2:] = x[8, 2:] = torch.tensor([1.3, 1.0])
+    x[6, 1:3], x[9, 1:3] = torch.tensor([2.0, -1.5]), torch.tensor([1.0, -1.0])
+    f = torch.zeros(10, 1, dtype=torch.float64)
+    f[8], f[9] = 1.0, 6.0
+    with pytest.warns(pl.PellucidWarning, match="fewer members"):
+        check_response(pl.LinearFamily(ridge=0.0, intercept=False), x, f, pl.windows([10], radius=2))

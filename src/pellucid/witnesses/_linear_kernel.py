@@ -26,7 +26,7 @@ SMALLEST = 1e-280
 REFRESH = 64
 # They are also gathered afresh where a column varies less than this share of the largest square that has passed
 # since: what an outlier or a step leaves behind when it leaves the window would drown what is there now.
-FADED = 1e-6
+FADED = 1e-4
 
 # A residual below this share of the total, or of columns that depend on each other more than this, is computed
 # member by member: differences of moments would not resolve it.
