@@ -32,6 +32,7 @@ def coverage_by_size(calibration, fresh, *, binned):
     return [float((fresh.gaps <= bounds)[fresh.sizes == size].mean()) for size in SIZES]
 
 
+@pytest.mark.slow
 def test_the_promise_is_kept_in_small_and_in_large_neighborhoods():
     trials = [(held_out(*mixed(120, 2 * k), FAMILY, draws=1), held_out(*mixed(200, 2 * k + 1), FAMILY, draws=1))
               for k in range(20)]  # fmt: skip

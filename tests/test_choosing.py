@@ -108,6 +108,7 @@ def test_what_bends_wants_few_neighbors_and_what_is_noisy_many():
     assert noisy.neighbors >= 60
 
 
+@pytest.mark.slow
 def test_as_good_is_within_two_per_cent_and_then_fewest_neighbors_and_largest_ridge():
     generator = np.random.default_rng(4)
     for _ in range(20):

@@ -33,6 +33,7 @@ def by_hand(family, x, f, hoods, chosen):
     return float((1 - missed / alone).mean()), float((1 - residual / spread).mean())
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_plain_loops():
     x, f, hoods = problem()
     families = {"constant": pl.ConstantFamily(), "linear": pl.LinearFamily(ridge=0.1), "tree": pl.TreeFamily(depth=2)}

@@ -97,6 +97,7 @@ def test_with_an_exact_best_response_the_gradient_is_the_true_one(generator):
     torch.testing.assert_close(gradient, plugged_in, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_uniform_penalty_is_the_lagrangian_and_multipliers_get_the_violations(generator):
     x, f, _ = problem(generator)
     family = pl.LinearFamily()

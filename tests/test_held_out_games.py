@@ -37,6 +37,7 @@ def definition(kind, f, values, x, hoods, fixed, deviation):
     return total / len(hoods)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("deviation", [pl.squared_error, pl.absolute_error])
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric"])

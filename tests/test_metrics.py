@@ -26,6 +26,7 @@ values = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(values)
 def test_generalized_auc_equals_the_double_sum_with_ties_and_missing_references(pairs):
     y = torch.tensor([float(a) for a, _ in pairs], dtype=torch.float64)

@@ -128,6 +128,7 @@ def test_models_are_equal_only_to_themselves():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_second_fit_forgets_the_first():
     model = TableModel().fit(X, Y, held_out=X)
     first = model.fitted_
@@ -139,6 +140,7 @@ def test_a_second_fit_forgets_the_first():
     assert first.network is not model.fitted_.network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [(TableFit, "loss"), (TableModel, "calibrated"), (TableFit, "result")])
 def test_a_fit_that_does_not_come_to_its_end_leaves_the_one_before(stage, monkeypatch):
     model = TableModel().fit(X, Y, held_out=X)

@@ -129,6 +129,7 @@ def test_coinciding_points_are_searched_for_once(monkeypatch):
     assert hoods.members_of(59_999).tolist() == [59_999, 40_000, 40_001, 40_002]
 
 
+@pytest.mark.slow
 def test_the_walk_is_chosen_for_few_features_and_products_for_many(monkeypatch):
     walks = []
     plain = _nearest.Tree._walking_pays

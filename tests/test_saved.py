@@ -29,6 +29,7 @@ def test_a_saved_property_model_predicts_and_explains_as_before():
     assert explanation.witnessed == pytest.approx([ANSWERS["tree"]], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_saved_property_model_keeps_its_trees_and_one_bound_for_all_sizes(tmp_path):
     model = registry.load(SAVED / "molecules-run")
     assert (model.shrinkage, model.min_leaf) == (0.0, 1)
@@ -57,6 +58,7 @@ def test_a_saved_autoencoder_encodes_as_before():
     assert model.encode(list(blockers().smiles[:3])).mean == pytest.approx(np.array(ANSWERS["codes"]), abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["molecules-run", "series-run"])
 def test_a_saved_run_is_reported_and_compared(tmp_path, name):
     shutil.copytree(SAVED / name, tmp_path / "run")
@@ -72,6 +74,7 @@ def test_a_saved_run_is_reported_and_compared(tmp_path, name):
     assert f"{error:.4g}" in printed
 
 
+@pytest.mark.slow
 def test_saved_runs_explain_from_the_command_line(tmp_path):
     assert "6.645" in run("explain", SAVED / "molecules-run", ANSWERS["smiles"][0])
     assert "left" in run("explain", SAVED / "series-run", SAVED / "recordings" / "a.csv")

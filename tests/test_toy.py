@@ -38,6 +38,7 @@ def test_a_toy_domain_fits_in_180_lines_types_included():
     assert len(Path(__file__).with_name("toy.py").read_text().splitlines()) < 180
 
 
+@pytest.mark.slow
 def test_it_is_trained_predicted_explained_compared_and_reported(curve, tmp_path):
     folder = tmp_path / "run"
     shown = run("train", "curves", curve, "-o", folder, *SMALL).stdout
@@ -68,6 +69,7 @@ def test_it_is_trained_predicted_explained_compared_and_reported(curve, tmp_path
     assert summary.explanations[0].explanation["law"].replace("-", "\u2212")[:5] in before.replace("-", "\u2212")
 
 
+@pytest.mark.slow
 def test_one_point_is_written_in_every_form(curve, tmp_path):
     run("train", "curves", curve, "-o", tmp_path / "run", "--game", "none", *SMALL)
     (tmp_path / "one.csv").write_text("\n".join(curve.read_text().splitlines()[:17]) + "\n")
@@ -117,6 +119,7 @@ def test_a_column_that_is_not_there_is_an_error_and_not_a_traceback(curve, tmp_p
     assert "must be a column of curve.csv. Got 'z'" in refused
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_shown_alone_is_refused(curve, tmp_path):
     run("train", "curves", curve, "-o", tmp_path / "run", "--game", "none", *SMALL)
     refused = run("explain", tmp_path / "run", curve, "--target", "z", code=1).stderr

@@ -169,6 +169,7 @@ def test_shares_far_below_zero_say_no_more_than_that():
     assert "held-out variance explained        below -9999 %" in str(report)
 
 
+@pytest.mark.slow
 def test_auto_takes_the_family_that_holds_best_and_judges_it_by_the_others(tmp_path):
     x = torch.rand(150, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     f = torch.sin(4 * x[:, 0]) + x[:, 1]

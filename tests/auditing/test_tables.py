@@ -77,6 +77,7 @@ def test_settings_that_do_not_go_together_are_refused(table, settings, parameter
     assert refused.value.parameter == parameter
 
 
+@pytest.mark.slow
 def test_auto_compares_families_and_tells_so(table, tmp_path):
     result = audit_predictions(table, family="auto", neighbors=15)
     comparison = result.audit.comparison

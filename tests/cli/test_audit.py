@@ -67,6 +67,7 @@ def test_a_ridge_treats_all_columns_alike_and_is_told_in_their_units(tmp_path):
         np.testing.assert_allclose(np.ravel(row["witness"]["coefficients"]), model.coef_ / scale)
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     """Columns in different units, most of them noise: what was asked for stays, the rest is chosen."""
     generator = np.random.default_rng(0)
@@ -100,6 +101,7 @@ def test_settings_are_chosen_by_leave_one_out_and_told(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_not_chosen(tmp_path):
     path = write(tmp_path / "a.csv", {"speed": SPEED, "load": LOAD, "prediction": WAVE})
 
@@ -208,6 +210,7 @@ def test_the_error_and_the_least_trustworthy_rows(tmp_path):
     assert f"around {worst['place']}: 15 members" in result.stdout.partition("the worst:")[2]
 
 
+@pytest.mark.slow
 def test_outputs_of_different_units_are_ranked_by_their_own(tmp_path):
     large = 1000 * np.sin(LOAD / 100)
     columns = {"speed": SPEED, "load": LOAD, "proba_0": WAVE, "proba_1": large, "label": [0, 1] * 40}
@@ -278,6 +281,7 @@ def test_too_few_members_for_a_linear_witness_are_told(tmp_path):
     assert "note:" not in run(path, "--neighbors", 10, "--ridge", 1).stdout
 
 
+@pytest.mark.slow
 def test_exit_codes(tmp_path, monkeypatch, capsys):
     path = write(tmp_path / "a.csv", {"speed": SPEED, "prediction": WAVE})
     assert exit_code(monkeypatch, "audit", tmp_path / "b.csv") == 1

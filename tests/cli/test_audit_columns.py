@@ -12,6 +12,7 @@ from pellucid.auditing.reading import read_predictions
 from pellucid.registry import structure_features
 
 
+@pytest.mark.slow
 def test_columns_of_every_kind(tmp_path):
     generator = np.random.default_rng(2)
     colour, smoker = generator.choice(["red", "green", "blue"], 120, p=[0.5, 0.3, 0.2]), np.tile(["yes", "no"], 60)
@@ -42,6 +43,7 @@ def test_columns_of_every_kind(tmp_path):
         assert float(row["coefficient of (smoker = yes)"]) == pytest.approx(-2)
 
 
+@pytest.mark.slow
 def test_an_outcome_is_flagged_and_kept_if_it_is_named(tmp_path):
     generator = np.random.default_rng(3)
     age = generator.normal(55, 10, 100)
@@ -182,6 +184,7 @@ def test_bad_tables_are_refused(tmp_path, text, options, message):
         read_predictions(tmp_path / "a.csv", **options)
 
 
+@pytest.mark.slow
 def test_names_are_never_markup(tmp_path):
     path = write(tmp_path / "a.csv", {"[red]a[/]": SPEED, "prediction": WAVE, "<u>load": LOAD})
     result = run(path, "-o", tmp_path / "out.html")

@@ -52,16 +52,19 @@ def test_long_numbers_are_refused_before_anything_is_learned(folder):
     assert "whole numbers. Got float128" in run("train", "series", "long.npy", "-o", "run", code=1).stderr
 
 
+@pytest.mark.slow
 def test_a_molecule_may_be_longer_than_a_name_of_a_file(folder):
     assert "C" * 300 in run("explain", "molecules-run", "C" * 300).stdout
 
 
+@pytest.mark.slow
 def test_predictions_are_not_predicted_again(folder):
     run("predict", "molecules-run", "assay.csv", "-o", "predicted.csv")
     error = run("predict", "molecules-run", "predicted.csv", code=1).stderr
     assert "predicted.csv must have no column that predictions are written into. Got 'predicted: activity'" in error
 
 
+@pytest.mark.slow
 def test_salts_are_predicted_as_their_largest_fragment_and_say_so(folder):
     (folder / "salts.csv").write_text("smiles\nCC(=O)O\n[Na+].CC(=O)O\n")
     result = run("predict", "molecules-run", "salts.csv")

@@ -9,6 +9,7 @@ import pellucid as pl
 from pellucid import cli
 
 
+@pytest.mark.slow
 def test_help_is_there_for_every_command():
     shown = run("--help").stdout
     for name in ("audit", "compare", "data", "demo", "explain", "predict", "report", "train"):

@@ -28,6 +28,7 @@ def content(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -59,6 +60,7 @@ def test_what_is_not_ours_is_never_replaced(folder, words, message):
     assert content(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "html", "json", "svg", "png"])
 def test_what_is_ours_is_replaced_where_it_is_asked_for(folder, kind):
     path = folder / f"x.{kind}"
@@ -75,6 +77,7 @@ def test_what_is_ours_is_replaced_where_it_is_asked_for(folder, kind):
     run(*words)
 
 
+@pytest.mark.slow
 def test_the_report_of_a_run_is_made_once_more(folder):
     run("report", "molecules-run")
     before = (folder / "molecules-run" / "report.html").read_bytes()
@@ -94,6 +97,7 @@ def test_data_are_no_folder_of_a_run(folder):
     assert content(folder) == before
 
 
+@pytest.mark.slow
 def test_pipes_are_read_and_written(folder):
     os.mkfifo("in.csv")
     os.mkfifo("out.csv")

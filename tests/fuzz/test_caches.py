@@ -22,6 +22,7 @@ def neighborhoods(folder):
     return [found.neighbors(i) for i in range(len(found))]
 
 
+@pytest.mark.slow
 def test_mutated_arrays(tmp_path, capsys):
     tally = Tally("caches of arrays", few=60)
     right = neighborhoods("none")
@@ -39,6 +40,7 @@ def test_mutated_arrays(tmp_path, capsys):
         tally.check(refused=False)
 
 
+@pytest.mark.slow
 def test_mutated_corpora_of_the_cache(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path)
     tally = Tally("caches of corpora", few=20)

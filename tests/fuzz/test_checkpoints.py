@@ -78,6 +78,7 @@ def mutated_content(content, random):
         return content
 
 
+@pytest.mark.slow
 def test_mutated_checkpoints(written, tmp_path, capsys):
     tally = Tally("checkpoint folders", few=12)
     for random in tally:
@@ -93,6 +94,7 @@ def test_mutated_checkpoints(written, tmp_path, capsys):
         tally.check()
 
 
+@pytest.mark.slow
 def test_folders_as_they_were_written_are_resumed(written, tmp_path):
     results = []
     for number, (original, validated) in enumerate(written):

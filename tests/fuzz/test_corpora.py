@@ -32,6 +32,7 @@ def use(folder):
         decoder_batch(corpus.packed(range(len(corpus)), vocabulary), vocabulary)
 
 
+@pytest.mark.slow
 def test_mutated_corpora(built, tmp_path, capsys):
     tally = Tally("corpora", few=60)
     folder = tmp_path / "corpus"

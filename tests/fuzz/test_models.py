@@ -56,6 +56,7 @@ def use(folder):
         model.decode(np.zeros((1, 2 * model.latent)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_mutated_models(name, present, tmp_path, capsys):
     tally = Tally(f"models: {name}", few=15)
@@ -78,6 +79,7 @@ def test_mutated_models(name, present, tmp_path, capsys):
         tally.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_models_as_they_were_saved_are_used(name, present):
     use(SAVED / MODELS[name])

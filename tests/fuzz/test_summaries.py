@@ -60,6 +60,7 @@ def use(folder):
     compare(folder, folder, {})
 
 
+@pytest.mark.slow
 def test_mutated_summaries(written, tmp_path, capsys):
     tally = Tally("summaries", few=30)
     for random in tally:
@@ -71,6 +72,7 @@ def test_mutated_summaries(written, tmp_path, capsys):
         tally.check()
 
 
+@pytest.mark.slow
 def test_summaries_as_they_were_written_are_used(written, tmp_path):
     for content in written:
         (tmp_path / summaries.FILE).write_text(json.dumps(content))

@@ -50,6 +50,7 @@ def test_the_nearest_molecule_is_one_that_was_learned_from(property_model, sulfo
     assert any(molecule.smiles in held_out for molecule in every)
 
 
+@pytest.mark.slow
 def test_intervals_hold_at_molecules_that_nothing_was_learned_from(property_model, sulfonamides):
     learned = set(sulfonamides.smiles)
     others = [i for i, text in enumerate(blockers().smiles) if text not in learned]
@@ -98,6 +99,7 @@ def test_an_explanation_says_how_sure_the_prediction_is_and_how_close_the_witnes
     assert "measurement" not in str(MoleculeExplanation.from_dict(old))
 
 
+@pytest.mark.slow
 def test_the_page_draws_the_nearest_molecule_beside_both_sentences(property_model, sulfonamides):
     largest = int(property_model.neighborhoods(sulfonamides).hoods.sizes.argmax())
     explanation = property_model.explain(sulfonamides.smiles[largest])
@@ -140,6 +142,7 @@ def test_intervals_of_a_model_are_conformal_in_its_own_errors(property_model, su
         model.predict_probability(smiles)
 
 
+@pytest.mark.slow
 def test_probabilities_of_a_model_are_calibrated_on_labels_held_out(sulfonamides, tmp_path):
     labels = (sulfonamides.y > np.median(sulfonamides.y)).astype(float)
     small = {"similar": SimilarityRule(analogs=False), "play": "banked", "width": 16, "epochs": 1, "game": None}

@@ -140,6 +140,7 @@ def test_what_the_text_shows_adds_up(explanation):
     assert sum(table) == pytest.approx(change, abs=(len(table) + 1) * half)
 
 
+@pytest.mark.slow
 def test_of_many_targets_those_that_vary_are_shown_or_the_one_asked_for():
     many, *_ = explained(("a", "b", "c", "d", "e"))
     assert many.target(None) == [0, 1, 2]
@@ -201,6 +202,7 @@ def test_steps_of_the_scale_are_symmetric():
         assert (shades[-1] + 0.05) / 0.05 > 7
 
 
+@pytest.mark.slow
 def test_atoms_are_colored_on_page_and_paper(explanation):
     levels = steps(explanation.atoms[:, 0])
     expected = sum(level != 0 for level in levels)
@@ -242,6 +244,7 @@ def test_held_out_numbers_of_all_targets_are_in_the_table():
     assert page.words.count("contribution of each atom to") == 3
 
 
+@pytest.mark.slow
 def test_names_are_text_on_the_page(explanation):
     hostile = '<b onclick="x">&pIC50'
     changed = replace(explanation, targets=(hostile,))

@@ -19,6 +19,7 @@ def test_exchanges_of_a_hand_made_neighborhood():
     assert exchanged_groups(members) == {1: ("*Cl", "*F"), 2: ("*C", "*CC"), 3: ("*OC", "*NC")}
 
 
+@pytest.mark.slow
 def test_every_analog_is_an_exchange(sulfonamides):
     groups = RGroups.seen_in(sulfonamides.smiles[:20], jobs=1)
     for smiles in sulfonamides.smiles[:2]:
@@ -34,6 +35,7 @@ def test_a_molecule_alone_has_none():
     assert exchanged_groups(["C", "CC"]) == {}
 
 
+@pytest.mark.slow
 def test_molecules_are_cut_where_analogs_are(sulfonamides):
     for smiles in (*sulfonamides.smiles[:10], "CC(C)(C)OC(=O)N[C@@H](C)C(=O)O", "c1ccccc1"):
         molecule = Chem.MolFromSmiles(smiles)

@@ -27,6 +27,7 @@ def contribution_model(property_model_folder, tmp_path_factory):
     return PropertyModel.load(folder)
 
 
+@pytest.mark.slow
 def test_a_model_explains_by_the_law_of_its_witnesses(contribution_model, sulfonamides):
     model = contribution_model
     assert model.witness_noun == "law"
@@ -45,6 +46,7 @@ def test_a_model_explains_by_the_law_of_its_witnesses(contribution_model, sulfon
         model.explain(several[0].smiles, delta=1)
 
 
+@pytest.mark.slow
 def test_tables_and_measures_speak_of_laws(contribution_model, sulfonamides, tmp_path):
     lines = ["smiles", *sulfonamides.smiles[:3], "CCO"]
     (tmp_path / "some.csv").write_text("\n".join(lines) + "\n")
@@ -62,6 +64,7 @@ def test_tables_and_measures_speak_of_laws(contribution_model, sulfonamides, tmp
     assert not any("tree" in f"{m.title} {m.about}" for m in measures)
 
 
+@pytest.mark.slow
 def test_a_gallery_speaks_of_laws(contribution_model, sulfonamides, tmp_path):
     smiles = sulfonamides.smiles[:2]
     named = dict(zip(("one", "two"), contribution_model.explain_many(smiles), strict=True))
@@ -79,6 +82,7 @@ def test_settings_of_a_run_choose_the_witness_and_the_game(sulfonamides):
     assert (default.witness, default.held_out_game) == ("tree", False)
 
 
+@pytest.mark.slow
 def test_a_molecule_is_explained_alike_alone_and_among_others(property_model, sulfonamides):
     many = property_model.explain_many(sulfonamides.smiles[:60])
     for explanation in many[::3]:

@@ -121,6 +121,7 @@ def test_it_comes_back_from_json(explanation, tmp_path):
     assert again.to_dict() == explanation.to_dict()
 
 
+@pytest.mark.slow
 def test_it_draws_itself(explanation):
     picture = explanation._repr_svg_()
     assert picture.count('id="substructure-') == len(

@@ -12,6 +12,7 @@ from pellucid.molecules import MoleculeExplanation
 from pellucid.molecules.explanation_text import title
 
 
+@pytest.mark.slow
 def test_a_molecule_alone(molecules, tmp_path):
     content = molecules["explanations"][0]["explanation"]
     explanation = MoleculeExplanation.from_dict(content)
@@ -42,6 +43,7 @@ def test_a_molecule_alone(molecules, tmp_path):
     assert "nearby within" not in title(nothing, [0])
 
 
+@pytest.mark.slow
 def test_the_way_of_the_molecule_is_marked(molecules):
     for item in molecules["explanations"]:
         explanation = MoleculeExplanation.from_dict(item["explanation"])

@@ -95,6 +95,7 @@ def test_missing_files_are_refused(tmp_path):
         read(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_embedded_series():
     table = nav17()
     assert len(table) + len(table.rejected) + sum(len(rows) - 1 for rows in table.rows) == 1017

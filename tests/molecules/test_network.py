@@ -137,6 +137,7 @@ def test_a_molecule_does_not_depend_on_its_batch_or_on_how_it_is_written(network
     torch.testing.assert_close(outputs_of(network, graphs, size=4), network(graphs.batch(torch.arange(6))).detach())
 
 
+@pytest.mark.slow
 def test_it_learns_to_count_oxygens():
     torch.manual_seed(0)
     network = GraphNetwork(1, width=16, depth=2)

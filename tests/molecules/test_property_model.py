@@ -120,6 +120,7 @@ def test_a_strong_game_makes_the_model_follow_its_trees(game):
     assert played.evaluate(SERIES).variation < 0.85 * deep.evaluate(SERIES).variation
 
 
+@pytest.mark.slow
 def test_predictions_are_in_the_units_of_the_data_and_survive_saving(model, tmp_path):
     y = SERIES.y[:, 0]
     values = model.predict(SERIES.smiles)
@@ -142,6 +143,7 @@ def test_predictions_are_in_the_units_of_the_data_and_survive_saving(model, tmp_
         PropertyModel.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_trees_are_shrunken_and_no_leaf_is_small(model):
     assert (model.shrinkage, model.min_leaf) == (10.0, 3)
     explanations = [model.explain(text) for text in SERIES.smiles[:20]]
@@ -318,6 +320,7 @@ def test_input_that_makes_no_sense_is_refused(model):
         model.evaluate(prepare(["CCO", "CCN"], [1.0, 2.0], targets=["other"]))
 
 
+@pytest.mark.slow
 def test_rows_that_cannot_be_used_are_rejected_if_allowed():
     smiles, y = [*SERIES.smiles, "no"], [*SERIES.y[:, 0], 1.0]
     model = PropertyModel(task="regression", **SMALL | {"epochs": 1, "game": None})
@@ -346,6 +349,7 @@ def test_bounds_hold_on_molecules_that_were_not_seen():
     assert model.calibration_.coverage(others) == pytest.approx([0.9], abs=allowed)
 
 
+@pytest.mark.slow
 def test_an_explanation_carries_its_bound_in_the_units_of_the_data(property_model, tmp_path):
     model = property_model
     smiles = max(model.smiles_, key=lambda text: len(model.neighborhoods(text).points))
@@ -363,6 +367,7 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(property_mode
     assert str(again) == str(explanation)
 
 
+@pytest.mark.slow
 def test_many_explanations_are_those_of_each(property_model):
     smiles = property_model.smiles_[:5]
     for explanation, text in zip(property_model.explain_many(smiles), smiles, strict=True):

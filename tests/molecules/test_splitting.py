@@ -9,6 +9,7 @@ from pellucid.molecules import prepare
 from pellucid.molecules.splitting import split
 
 
+@pytest.mark.slow
 def test_a_split_by_scaffold_keeps_ring_systems_together():
     table = blockers().select(range(0, 1017, 3))
     parts = split(table, 0, "scaffold")

@@ -13,6 +13,7 @@ from pellucid.molecules import MoleculeExplanation
 from pellucid.report import write_audit
 
 
+@pytest.mark.slow
 def test_pages_are_whole_and_headings_are_in_order(molecules, series, audited, tmp_path):
     write_audit(audited, tmp_path / "audit.html", title="audit")
     audit = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))

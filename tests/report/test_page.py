@@ -19,6 +19,7 @@ def test_embedded_data_cannot_end_their_element():
     assert json.loads(text) == data
 
 
+@pytest.mark.slow
 def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
     text = write_molecules(molecules, tmp_path / "report.html").read_text(encoding="utf-8")
     (script,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
@@ -28,6 +29,7 @@ def test_only_the_scripts_of_the_page_may_run(molecules, tmp_path):
     assert not re.search(r"https?://", text)
 
 
+@pytest.mark.slow
 def test_what_is_no_file_is_refused(series, tmp_path):
     with pytest.raises(InputError, match="must be written to a file. Got the folder"):
         write_series(series, tmp_path)

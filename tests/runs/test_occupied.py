@@ -98,6 +98,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_binds_nobody(curve, t
     assert not [path for path in tmp_path.rglob("*") if "draft" in path.name or "lock" in path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["history.json", "identity.json", "result.ckpt", "last.ckpt"])
 @pytest.mark.parametrize("text", ["", "{", "[]", '[{"epoch": "x"}]'])
 def test_damaged_files_of_a_run_are_made_again_or_named(curve, tmp_path, name, text):

@@ -36,6 +36,7 @@ def test_what_was_decided_is_said_and_written_down(machine):
     assert "tested on the end of each recording" in page
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_model_on_the_test_data(machine):
     folder, summary, _ = machine
     plan = DOMAIN.plan(source_of(folder / "data"), SeriesSettings(**MACHINE, split="time"))
@@ -93,6 +94,7 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert nothing in str(Forecaster.load(tmp_path / "run" / "game").explain(table[100:130]))
 
 
+@pytest.mark.slow
 def test_a_trend_is_said_before_the_training_and_with_the_numbers(tmp_path):
     drift = RIG[0][:, 0] + np.arange(ROWS) * 0.01
     source = source_of(write(tmp_path / "a.csv", ["wear", "right"], [drift, RIG[0][:, 1]]))
@@ -135,6 +137,7 @@ def test_other_recordings_are_tested_on_as_they_are(machine, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_run_is_read_again_as_it_was(machine, tmp_path):
     left = RIG[0][:, 0].tolist()
     left[100] = left[101] = None

@@ -38,6 +38,7 @@ class Autoregression(nn.Module):
         return Gaussian(mean, torch.eye(mean.shape[-1], dtype=torch.float64).expand(*mean.shape, -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("forced", [True, False])
 def test_a_planted_autoregression_is_read_off_in_the_units_of_the_data(scale, forced):
@@ -77,6 +78,7 @@ def test_explanations_and_forecasts_agree(trained):
     assert (np.linalg.eigvalsh(forecast.covariance) > 0).all()
 
 
+@pytest.mark.slow
 def test_laws_are_printed_with_the_digits_that_they_need():
     data = RIG.values[0] * [1, 1, 100] + [0, 0, 101_325]
     explanation = fit(data, order=2).explain(data[:12])
@@ -127,6 +129,7 @@ def test_an_explanation_carries_its_bound_in_the_units_of_the_data(trusted):
     assert "too few" in trusted.explain(rows[:12], level=0.999).trust()
 
 
+@pytest.mark.slow
 def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
     settings = {**SMALL, "order": 1, "radius": 3, "ridge": 1e-6, "epochs": 1}
     model = Forecaster(**settings).fit(RIG, validation=0.3, progress=False)
@@ -144,6 +147,7 @@ def test_laws_with_too_few_steps_for_their_coefficients_have_no_bound(tmp_path):
     assert np.isnan(model.calibrations_["forced"].coverage(model.held_out(RIG, forced=True))).all()
 
 
+@pytest.mark.slow
 def test_steps_whose_windows_are_too_small_are_not_calibrated_on():
     model = Forecaster(**{**SMALL, "radius": 1, "epochs": 1}).fit(RIG, validation=0.3, progress=False)
     assert model.held_out(RIG).gaps.shape == (1500 // 18, 5, 3)  # the first and the last step have two members

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from report.pages import Page, page_of
 from report.summaries import write_series
 
@@ -11,6 +12,7 @@ from pellucid.series import ForecastExplanation
 from pellucid.series.explanation_page import law_texts
 
 
+@pytest.mark.slow
 def test_a_forecast_alone(series, tmp_path):
     explanation = ForecastExplanation.from_dict(series["explanations"][0]["explanation"])
     explanation.to_html(tmp_path / "one.html", title="rig.csv, the last 40 rows")
@@ -43,6 +45,7 @@ def test_the_law_of_a_step_reads_as_the_explanation_prints_it(series):
             assert bool(remark) == (explanation.spectral_radius[h] > 1)
 
 
+@pytest.mark.slow
 def test_pages_of_forecasts_say_what_their_colors_mean(series, tmp_path):
     ForecastExplanation.from_dict(series["explanations"][0]["explanation"]).to_html(tmp_path / "one.html")
     for page in (page_of(write_series, series, tmp_path), Page((tmp_path / "one.html").read_text("utf-8"))):

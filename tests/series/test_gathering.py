@@ -98,6 +98,7 @@ def test_one_text_throughout_is_left_out():
     assert recordings(table).ignored == (("machine", "holds one text throughout"),)
 
 
+@pytest.mark.slow
 def test_who_never_sees_the_recordings_is_warned():
     table = pyarrow.table({"time": np.arange(400), "x": np.random.default_rng(0).normal(size=400)})
     model = Forecaster(context=8, horizon=4, radius=2, width=4, epochs=1, game=None)

@@ -112,6 +112,7 @@ def test_the_setting_is_saved_and_a_run_resumed(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_a_window_that_is_one_block_leaves_nothing_to_play_with():
     short = {**SETTINGS, "horizon": 2, "ridge": 1.0}
     with pytest.raises(

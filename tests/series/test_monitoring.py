@@ -65,6 +65,7 @@ def test_healthy_recordings_that_were_learned_from_are_told(worn):
     assert len(sentences) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -87,6 +88,7 @@ def test_what_cannot_be_followed_is_refused(worn, settings, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 def test_one_recording_must_be_cut_to_be_followed(worn):
     file = worn[0] / "machine" / f"{LEARNED}.csv"
     with written_as(as_flags), pytest.raises(InputError) as caught:

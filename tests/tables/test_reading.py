@@ -101,6 +101,7 @@ def test_cells_that_are_too_long_are_refused(tmp_path, text):
         read_table(path)
 
 
+@pytest.mark.slow
 def test_long_lines_of_many_cells_are_read(tmp_path):
     path = tmp_path / "a.csv"
     names = [f"column {i}" for i in range(20_000)]

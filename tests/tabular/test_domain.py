@@ -96,6 +96,7 @@ def test_the_map_of_laws_in_the_summary_is_that_of_the_test_rows(run):
     assert amounts == sorted(amounts, reverse=True)
 
 
+@pytest.mark.slow
 def test_predict_explain_compare_and_report_from_the_command_line(run, file, tmp_path):
     runner = CliRunner()
     out = tmp_path / "predictions.csv"

@@ -26,6 +26,7 @@ def test_the_table_is_learned(regressor, classifier, table):
     assert np.allclose(classifier.predict_calibrated(x).sum(1), 1)
 
 
+@pytest.mark.slow
 def test_clones_and_pickles_predict_alike(regressor, table):
     x, price = table
     again = pickle.loads(pickle.dumps(regressor))  # noqa: S301 - its own pickle
@@ -35,6 +36,7 @@ def test_clones_and_pickles_predict_alike(regressor, table):
     np.testing.assert_array_equal(clone(small).fit(x, price).predict(x), first)
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_predicts_and_explains_alike(classifier, table, tmp_path):
     x = table[0][:5]
     classifier.save(tmp_path / "model")
@@ -47,6 +49,7 @@ def test_saved_and_loaded_it_predicts_and_explains_alike(classifier, table, tmp_
         TransparentRegressor.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_a_network_of_ones_own_is_trained_saved_and_loaded(table, tmp_path):
     x, price = table
 
@@ -64,6 +67,7 @@ def test_a_network_of_ones_own_is_trained_saved_and_loaded(table, tmp_path):
         TransparentRegressor(network=lambda inputs, _: torch.nn.Linear(inputs, 3), **FAST).fit(x, price)
 
 
+@pytest.mark.slow
 def test_pandas_polars_and_arrays_give_the_same_model(table):
     pl = pytest.importorskip("polars")
     x, price = table
@@ -74,6 +78,7 @@ def test_pandas_polars_and_arrays_give_the_same_model(table):
     np.testing.assert_array_equal(TransparentRegressor(**FAST).fit(x.to_numpy(), price).predict(x.to_numpy()), first)
 
 
+@pytest.mark.slow
 def test_it_works_in_pipelines_searches_and_cross_validation(table):
     x, price = table[0][:80], table[1][:80]
     model = TransparentRegressor(**{**FAST, "epochs": 1})
@@ -84,6 +89,7 @@ def test_it_works_in_pipelines_searches_and_cross_validation(table):
     assert search.best_params_["weight"] in (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_weights_move_the_fit(table):
     x, price = table
     twice = pd.concat([x, x]), np.concatenate([price, price + 500])
@@ -104,6 +110,7 @@ def test_unseen_levels_blanks_and_bad_tables(regressor, table):
         regressor.predict(x.rename(columns={"rooms": "room"}))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_measured_values(regressor):
     x, price = houses(400, seed=5)
     low, high = regressor.predict_interval(x, level=0.8).T
@@ -134,6 +141,7 @@ def test_bad_settings_are_refused(setting, message, table):
         TransparentRegressor(**{**FAST, **setting}).fit(*table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", [{"play": "banked"}, {"game": "asymmetric"}, {"game": "uniform"}, {"witness": "tree"}, {"embedding": 4}]
 )
@@ -144,6 +152,7 @@ def test_other_ways_to_play_give_models(setting, table):
     assert all(np.isfinite(epoch["penalty"]) for epoch in model.history_)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_as_if_it_was_not(table, tmp_path, monkeypatch):
     from pellucid.tabular.fitting import TableFit
 
@@ -164,6 +173,7 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_was_not(table, tmp_path, mo
     np.testing.assert_array_equal(resumed.predict(x), whole.predict(x))
 
 
+@pytest.mark.slow
 def test_the_game_makes_laws_hold_better():
     rng = np.random.default_rng(0)
     x = pd.DataFrame({"a": rng.uniform(-1, 1, 300), "b": rng.uniform(-1, 1, 300)})

@@ -9,6 +9,8 @@ from pellucid import InputError, from_lists
 from pellucid.tabular import RowExplanation, TransparentRegressor
 from pellucid.tabular.laws import contributions
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_planted_laws_are_recovered_in_the_units_of_the_table():
     x, price = houses(600, seed=1)

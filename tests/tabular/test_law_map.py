@@ -4,6 +4,8 @@ from houses import SMALL, houses
 
 from pellucid.tabular import LawMap, TransparentRegressor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def explanations():

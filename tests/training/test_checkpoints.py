@@ -96,6 +96,7 @@ def test_of_equally_good_epochs_the_first_is_kept():
     assert not torch.equal(first, last)
 
 
+@pytest.mark.slow
 def test_the_best_epoch_is_kept_and_training_stops_early():
     worse = iter(range(10_000))
     # The validation loss grows with every call, so the first epoch stays the best.
@@ -123,6 +124,7 @@ def test_checkpoints_hold_plain_values_only(tmp_path):
     assert not list(tmp_path.glob("*.draft"))
 
 
+@pytest.mark.slow
 def test_a_checkpoint_with_code_in_it_is_not_run(tmp_path):
     class Evil:
         def __reduce__(self):

@@ -64,6 +64,7 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path):
     assert steps == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_validation_loss_that_is_not_finite_ends_the_run(value):
     first, _, _ = run(epochs=3, curve=[1.0, 2.0, 3.0])

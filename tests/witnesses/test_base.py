@@ -63,6 +63,7 @@ def test_the_contract_holds_on_random_problems(family, problem):
     check_response(family, *problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 def test_the_contract_holds_on_awkward_problems(family):
     check_family(family)

@@ -85,6 +85,7 @@ def test_columns_that_depend_on_each_other_or_do_not_vary():
     torch.testing.assert_close(values, without_blocks(x, f, hoods, 0.0, 2), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_many_features():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(40, 90, generator=generator, dtype=torch.float64)

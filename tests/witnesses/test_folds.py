@@ -36,6 +36,7 @@ def one_by_one(family, x, f, hoods):
     return torch.stack(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family",
     [
@@ -67,6 +68,7 @@ def test_linear_values_with_more_features_than_members(ridge, bits):
     assert torch.allclose(family.held_out_values(x, f, hoods), one_by_one(family, x, f, hoods), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_linear_values_in_windows():
     x, f = points(n=60, p=2)
     hoods = pl.windows([60], radius=5)
@@ -74,6 +76,7 @@ def test_linear_values_in_windows():
     assert torch.allclose(family.held_out_values(x, f, hoods), one_by_one(family, x, f, hoods), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_features_that_changed_in_place_are_noticed():
     x, f = points()
     hoods = pl.nearest(x, k=9)
@@ -91,6 +94,7 @@ def test_folds_divide_every_neighborhood_by_position():
     assert fold_of_entries(hoods, 3).tolist() == [0, 1, 2, 0, 1, 0, 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [2, 3, 50])
 def test_other_families_are_fitted_without_a_fold(folds):
     x, f = points(p=1, k=1)  # one feature: no two splits are alike
@@ -106,6 +110,7 @@ def test_other_families_are_fitted_without_a_fold(folds):
             assert np.allclose(values[11 * i : 11 * i + 11][rank == fold][:, 0].numpy(), expected)
 
 
+@pytest.mark.slow
 def test_functions_are_fitted_again():
     x, f = points(k=1)
     hoods = pl.nearest(x, k=6)

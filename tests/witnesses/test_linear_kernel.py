@@ -302,6 +302,7 @@ def test_three_last_digits_up_or_down_are_no_variation_in_any_unit(level, expone
     torch.testing.assert_close(fitted.at_members(), alone.at_members(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     exponents=st.lists(st.integers(-300, 300), min_size=3, max_size=3),

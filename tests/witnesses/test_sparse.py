@@ -64,6 +64,7 @@ def ridge_fit(z, f, ridge):
     return lambda new: new @ theta + intercept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.int64, torch.float32, torch.float64])
 @pytest.mark.parametrize("k", [1, 3])
 def test_terms_are_the_greedy_ones_and_equal_columns_are_one(dtype, k, generator):
@@ -143,6 +144,7 @@ def test_a_ridge_is_that_of_scikit_learn_on_the_terms(ridge, generator):
         assert float(witnesses.freedom[i]) == pytest.approx(len(own) - 1 - np.trace(hat))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("real", [False, True])
 def test_the_automatic_ridge_is_that_of_the_least_leave_one_out_error_by_refits(k, real, generator):

@@ -120,6 +120,7 @@ def features(rng, kind, m, p):
 # ------------------------------------------------------------------------------- splits, values and leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("kind", KINDS)
 def test_trees_are_those_of_the_oracles(kind, criterion):
@@ -137,6 +138,7 @@ def test_trees_are_those_of_the_oracles(kind, criterion):
     assert compared >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("kind", KINDS)
 def test_trees_with_a_least_leaf_are_those_of_the_oracles(kind, criterion):
@@ -184,6 +186,7 @@ def test_more_columns_than_a_tile(criterion):
     assert_same_tree(tree, tree.leaf, plain, leaf)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA), st.sampled_from(KINDS), st.integers(1, 4))
 def test_ties_go_to_the_lowest_feature_and_threshold(seed, criterion, kind, min_leaf):

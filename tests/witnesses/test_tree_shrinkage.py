@@ -128,6 +128,7 @@ def test_the_choice_has_the_least_error_at_members_held_out(criterion, min_leaf,
     assert len(set(fitted.shrinkage.tolist())) > 1
 
 
+@pytest.mark.slow
 def test_values_held_out_have_not_been_seen_by_the_choice(generator):
     x, f, _ = problem(generator)
     hoods = pl.nearest(torch.randn(60, 9, generator=generator), k=24).select(slice(8))

@@ -29,6 +29,7 @@ def test_what_is_learned_by_heart_comes_back():
     assert decode(net, LABELS, mean) == [CORPUS.smiles(i) for i in range(len(SMILES))]
 
 
+@pytest.mark.slow
 def test_draws_are_repeated_by_their_seed():
     net = network().float()
     z = torch.randn(5, 6, generator=torch.Generator().manual_seed(1))

@@ -111,6 +111,7 @@ class Naive:
         return torch.stack(result)
 
 
+@pytest.mark.slow
 def test_batched_messages_are_those_of_the_formulas(generator):
     net = network()
     everything = doubled(batch(*range(len(SMILES))))
