@@ -38,6 +38,13 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_collection_modifyitems(items):
+    """Examples in docstrings are documentation; those of models train one."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.docs)
+
+
 @pytest.fixture(scope="session")
 def fuzz_size(request):
     """How many cases the tests of tests/fuzz try: "small" or "large"."""

@@ -16,6 +16,7 @@ from pellucid.tabular import TransparentClassifier, TransparentRegressor
 FAST = {"epochs": 3, "width": 8, "ensemble": 2, "witness": "linear", "random_state": 0}
 
 
+@pytest.mark.slow
 def test_the_table_is_learned(regressor, classifier, table):
     x, price = table
     assert regressor.score(x, price) > 0.95
@@ -98,6 +99,7 @@ def test_weights_move_the_fit(table):
     assert abs(model.predict(x).mean() - price.mean()) < 100
 
 
+@pytest.mark.slow
 def test_unseen_levels_blanks_and_bad_tables(regressor, table):
     x = table[0][:4].copy()
     x["colour"] = ["turquoise", None, "red", "blue"]
