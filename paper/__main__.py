@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from paper.runs import ROOT, SIZES, finished, load_config, read_section
 
-from pellucid import datasets
 from pellucid.errors import InputError, PellucidError
+from pellucid.molecules import datasets
+from pellucid.registry import data_sets
 
 README = ROOT / "paper" / "README.md"
 
@@ -79,7 +80,7 @@ def require_data(name: str, study: str) -> None:
     elif study == "moses":
         for published in datasets.MOSES.values():
             published.fetch()
-    elif not any(data.find() for data in datasets.DATA_SETS if data.name == study):
+    elif study not in data_sets() or data_sets()[study].find() is None:
         raise InputError(
             f"{name} needs the recordings of the bearing test on this computer. Got none; pellucid data get {study} "
             "says how to get them, and --size smoke needs no data."

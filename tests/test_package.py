@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from benchmarks import run
 
-from pellucid.datasets import DATA_SETS
+from pellucid.registry import data_sets
 
 ROOT = Path(__file__).parents[1]
-FIND = {data.name: data.find for data in DATA_SETS}
+FIND = {data.name: data.find for data in data_sets().values()}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 

@@ -27,21 +27,6 @@ def test_what_is_said_before_the_numbers(deep, game, tested, words):
     assert all(word in sentence for word, sentence in zip(words, sentences, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("near", "beginning"),
-    [
-        (0.27, "Over the whole horizon next to nothing can be forecast (relative error 1.02; "),
-        (0.97, "The network is hardly better than always predicting the mean (relative error 1.02)"),
-    ],
-)
-def test_a_good_step_is_not_called_no_better_than_the_mean(near, beginning):
-    scores = {"relative_error": 1.02, "relative_error_one_step": near, "deviation": 0.1}
-    (sentence,) = verdict({"DEEP": ModelSummary(scores=scores)}, tested=100, transparency="deviation")
-    assert sentence.startswith(beginning)
-    assert ("One step ahead it can (relative error 0.27)" in sentence) == (near < 0.9)
-    assert ("Train longer" in sentence) == (near > 0.9)
-
-
 def test_witnesses_that_explain_nothing_are_named():
     shares = {"DEEP": NEAR_ZERO - 0.01, "GAME": NEAR_ZERO}
     models = {name: ModelSummary(scores={HELD_OUT: share}) for name, share in shares.items()}

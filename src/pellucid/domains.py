@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, final
 
 from pellucid.options import Options, option
+from pellucid.verdicts import poor_error
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
+    from pellucid.auditing.predictions import StructureFeatures
+    from pellucid.datasets import DataSet
     from pellucid.explanations import Explanation
     from pellucid.splitting import Parts
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
@@ -221,6 +224,8 @@ class Domain(ABC, Generic[Data, ModelT]):
     """What a held-out variance explained near zero means."""
     cure: ClassVar[str] = "try larger neighborhoods, simpler witnesses or a larger weight"
     """What to do about it."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Packages that numbers depend on, besides torch, NumPy and Lightning; a run saves their versions."""
 
     Reading: ClassVar[type[Options]] = Options
     """How files are read; a run saves them, so that later files are read in the same way."""
@@ -296,6 +301,10 @@ class Domain(ABC, Generic[Data, ModelT]):
         """The scores of a simple model on the same test data, if there is one."""
         return None
 
+    def poor_error(self, scores: Mapping[str, Any]) -> str:
+        """A sentence about a network whose relative error is hardly better than that of the mean."""
+        return poor_error(scores)
+
     def remarks(self, models: Mapping[str, ModelT], plan: Plan[Data, ModelT]) -> list[str]:
         """What a reader should know besides `Plan.remarks`, once the models are trained."""
         return []
@@ -342,6 +351,10 @@ class Domain(ABC, Generic[Data, ModelT]):
         """Several explanations as one text."""
         return "\n\n".join(f"{label}\n{explanation.text(target)}" for label, explanation in explanations.items())
 
+    def data_sets(self) -> Sequence[DataSet]:
+        """Data sets that are published or come with a package, for `pellucid data`."""
+        return ()
+
     # -- pages -------------------------------------------------------------------------------------------------
 
     def write_report(self, summary: RunSummary, path: Path) -> None:
@@ -383,6 +396,14 @@ class SupportsDemo(ABC):
     @abstractmethod
     def demo(self, *, smoke: bool) -> Demo:
         """Data that need no download, with settings for a training of minutes, or of seconds for a smoke test."""
+
+
+class SupportsStructures(ABC):
+    """A domain whose items can be features in a table of predictions: see `pellucid audit`."""
+
+    @abstractmethod
+    def structure_features(self) -> StructureFeatures:
+        """What witnesses read of a column of such items."""
 
 
 class Assessment(Protocol):

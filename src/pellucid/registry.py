@@ -8,12 +8,13 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pellucid.domains import Domain
+from pellucid.domains import Domain, SupportsStructures
 from pellucid.errors import InputError, Parameter, PellucidWarning
 from pellucid.summaries import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from pellucid.auditing.predictions import StructureFeatures
+    from pellucid.datasets import DataSet
 
 AnyDomain: TypeAlias = Domain[Any, Any]
 
@@ -75,17 +76,13 @@ def domain_named(name: str) -> AnyDomain:
 
 
 def structure_features() -> StructureFeatures:
-    """The features of molecules that witnesses read in tables of predictions."""
-    from pellucid.molecules.structure_features import FingerprintFeatures
-
-    return FingerprintFeatures()
+    """What witnesses read of structures in tables of predictions, by the first domain that has some."""
+    return next(domain for domain in domains().values() if isinstance(domain, SupportsStructures)).structure_features()
 
 
-def pack_bearing(folder: Path) -> Path:
-    """Pack the unpacked archive of the bearing data; see `pellucid.series.bearing`."""
-    from pellucid.series.bearing import pack_bearing
-
-    return pack_bearing(folder)
+def data_sets() -> dict[str, DataSet]:
+    """The data sets of all domains by their names."""
+    return {data.name: data for domain in domains().values() for data in domain.data_sets()}
 
 
 def find_model(folder: str | Path, which: str | None = None) -> tuple[AnyDomain, Path]:

@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pellucid.summaries import HELD_OUT, BaselineSummary, ModelSummary
 
-# A test of fewer says little; a relative error above this is hardly better than the mean, and one below that clearly.
+# A test of fewer says little; a relative error above this is hardly better than the mean.
 _FEW_TESTS = 30
-_HARDLY, _CLEARLY = 0.98, 0.9
+_HARDLY = 0.98
 NEAR_ZERO = 0.05
 """A held-out variance explained below this is as good as none."""
 
 
-def verdict(models: Mapping[str, ModelSummary], *, tested: int, transparency: str) -> list[str]:
+def poor_error(scores: Mapping[str, Any]) -> str:
+    """A sentence about a network whose relative error is hardly better than that of the mean."""
+    return (
+        f"The network is hardly better than always predicting the mean (relative error {scores['relative_error']:.3g}):"
+        " its explanations mean little. Train longer, with another learning rate, or on more data."
+    )
+
+
+def verdict(
+    models: Mapping[str, ModelSummary],
+    *,
+    tested: int,
+    transparency: str,
+    poor: Callable[[Mapping[str, Any]], str] = poor_error,
+) -> list[str]:
     """What the numbers of DEEP and GAME mean.
 
     Parameters
     ----------
     models : mapping of str to ModelSummary
-        The models with their scores; `relative_error` is divided by that of always predicting the mean, and so is
-        `relative_error_one_step` of forecasts.
+        The models with their scores; `relative_error` is divided by that of always predicting the mean.
     tested : int
         The number of test items.
     transparency : str
         The key of the measure of transparency, of which less is better.
+    poor : callable
+        Makes a sentence of the scores of a network that is hardly better than the mean.
     """
     sentences = []
     scores = models["GAME" if "GAME" in models else "DEEP"].scores
-    relative, ahead = scores.get("relative_error"), scores.get("relative_error_one_step")
-    hardly = relative is not None and not relative < _HARDLY
-    if hardly and ahead is not None and ahead < _CLEARLY:
-        sentences.append(
-            f"Over the whole horizon next to nothing can be forecast (relative error {relative:.3g}; always "
-            f"forecasting the mean has 1). One step ahead it can (relative error {ahead:.3g}): choose a "
-            "shorter horizon."
-        )
-    elif hardly:
-        sentences.append(
-            f"The network is hardly better than always predicting the mean (relative error {relative:.3g}): its "
-            "explanations mean little. Train longer, with another learning rate, or on more data."
-        )
+    relative = scores.get("relative_error")
+    if relative is not None and not relative < _HARDLY:
+        sentences.append(poor(scores))
     if "GAME" in models:
         deep, game = (models[name].scores.get(transparency) for name in ("DEEP", "GAME"))
         if deep is not None and game is not None and not game < deep:

@@ -11,9 +11,9 @@ import pytest
 from cli.runner import exit_code
 from typer.testing import CliRunner
 
-from pellucid import InputError, datasets
+from pellucid import InputError
 from pellucid.cli import command_line
-from pellucid.molecules import moses, tox21
+from pellucid.molecules import datasets, moses, tox21
 from pellucid.series import bearing, load_bearing
 
 LABELS = ",".join(datasets.TOX21_TARGETS)
@@ -179,7 +179,7 @@ def test_the_bearing_archive_is_downloaded_and_the_rest_explained(server, cache,
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("IMS.7z", "packed")
     server.files["/a.zip"] = (tmp_path / "a.zip").read_bytes()
-    monkeypatch.setattr(datasets, "BEARING", replace(datasets.BEARING, address=f"{server.address}/a.zip"))
+    monkeypatch.setattr(bearing, "BEARING", replace(bearing.BEARING, address=f"{server.address}/a.zip"))
     first, second = run("get", "bearing"), run("get", "bearing")
     assert left_in(cache) == ["bearing/4.Bearings.zip"]
     assert "run: pellucid data get bearing --from 2nd_test" in first.stdout
@@ -198,9 +198,9 @@ def test_an_unpacked_folder_is_compared_and_packed(cache, monkeypatch, tmp_path,
     for name, table in zip("ab", samples / 1000, strict=True):
         np.savetxt(tmp_path / "2nd_test" / name, table, fmt="%.3f", delimiter="\t")
     result = run("get", "bearing", "--from", str(tmp_path / given))
-    assert result.stdout == f"Packed: {cache / datasets.BEARING_PACKED}\n"
+    assert result.stdout == f"Packed: {cache / bearing.BEARING_PACKED}\n"
     np.testing.assert_allclose(np.stack(load_bearing().values), samples / 1000, atol=1e-7)
-    assert run("get", "bearing").stdout == f"Already here: {cache / datasets.BEARING_PACKED}\n"
+    assert run("get", "bearing").stdout == f"Already here: {cache / bearing.BEARING_PACKED}\n"
     (tmp_path / "2nd_test" / "b").write_text("1\t2\t3\t4\n" * 3)
     again = run("get", "bearing", "--from", str(tmp_path / given))
     assert again.exit_code == 1
@@ -213,7 +213,7 @@ def test_the_list_says_where_everything_is(cache, tmp_path, monkeypatch):
     (tmp_path / "own [bold]data" / "molecules" / "tox21.csv").touch()
     lines = run("list").stdout.splitlines()
     entries = {first.split()[0]: second.strip() for first, second in zip(lines[::2], lines[1::2], strict=True)}
-    assert list(entries) == ["nav17", "eeg", "tox21", "moses", "bearing"]
+    assert list(entries) == ["nav17", "tox21", "moses", "eeg", "bearing"]
     assert entries["tox21"] == str(tmp_path / "own [bold]data" / "molecules" / "tox21.csv")
     assert entries["moses"] == "not here; pellucid data get moses"
     assert len(np.fromfile(entries["eeg"])) == 4 * 800

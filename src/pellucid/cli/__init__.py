@@ -47,14 +47,27 @@ class _Commands(TyperGroup):
             name = f" ({error.filename})" if error.filename else ""
             _exit(f"The file or folder cannot be used: {error.strerror or error}{name}.", 1)
         except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] not in _EXTRAS:
+            extra = _extra_of((error.name or "").partition(".")[0])
+            if extra is None:
                 raise
-            extra = _EXTRAS[error.name.partition(".")[0]]
             _exit(f"This needs {error.name}, which is not installed; pip install 'pellucid[{extra}]'.", 1)
 
 
-# What comes with which extra of the package.
-_EXTRAS = {"rdkit": "molecules", "joblib": "molecules", "matplotlib": "plot"}
+# Modules that are not called as their package.
+_PACKAGE_OF = {"sklearn": "scikit-learn"}
+
+
+def _extra_of(module: str) -> str | None:
+    """The extra of Pellucid that a module comes with, as the package declares it."""
+    import re
+    from importlib.metadata import requires
+
+    package = re.escape(_PACKAGE_OF.get(module, module))
+    for requirement in requires("pellucid") or ():
+        declared = re.match(rf"{package}\b[^;]*;.*extra == ['\"]([\w-]+)['\"]", requirement)
+        if module and declared:
+            return declared[1]
+    return None
 
 
 def _exit(message: str, code: int) -> NoReturn:

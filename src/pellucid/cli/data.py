@@ -18,9 +18,9 @@ app = typer.Typer(help="List data sets and download them.", no_args_is_help=True
 @app.command("list", cls=Command)
 def list_() -> None:
     """Show the data sets that Pellucid knows: name, size, what it is, where it is on this computer."""
-    from pellucid import datasets
+    from pellucid.registry import data_sets
 
-    for data in datasets.DATA_SETS:
+    for data in data_sets().values():
         path = data.find()
         hint = f"; pellucid data get {data.name}" if data.published() else ""
         typer.echo(f"{data.name:<9}{data.size:>8}  {data.what}")
@@ -31,24 +31,30 @@ def list_() -> None:
 def get(
     name: str = typer.Argument(metavar="NAME", help="Which data set; `pellucid data list` shows them."),
     source: Path | None = typer.Option(
-        None, "--from", metavar="FOLDER", help="bearing: the folder 2nd_test of the unpacked archive."
+        None,
+        "--from",
+        metavar="FOLDER",
+        help="The folder of an archive that was unpacked by hand, such as 2nd_test of bearing.",
     ),
 ) -> None:
     """Download a data set into the cache, unless it is on this computer already, and say where it is."""
-    from pellucid import datasets
+    from pellucid.registry import data_sets
 
-    sets = {data.name: data for data in datasets.DATA_SETS if data.published()}
+    sets = {name: data for name, data in data_sets().items() if data.published()}
     if name not in sets:
         *others, last = sets
         raise typer.BadParameter(f"must be {', '.join(others)} or {last}. Got {name!r}.", param_hint="NAME")
     data = sets[name]
-    if source is not None and data.packed_folder is None:
-        raise typer.BadParameter(f"is not for {name}, which is downloaded as a file.", param_hint="--from")
-    if data.packed_folder is None:
+    if source is not None:
+        if data.pack is None:
+            raise typer.BadParameter(f"is not for {name}, which is downloaded as a file.", param_hint="--from")
+        typer.echo("Reading and comparing the files, about a minute ...", err=True)
+        typer.echo(f"Packed: {data.pack(source)}")
+    elif data.packed_folder is None:
         for published in data.published():
             _fetch(published)
     else:
-        _fetch_archive(data, source)
+        _fetch_archive(data)
 
 
 def _fetch(published: Published) -> Path:
@@ -62,14 +68,8 @@ def _fetch(published: Published) -> Path:
     return path
 
 
-def _fetch_archive(data: DataSet, source: Path | None) -> None:
-    """Download an archive, or pack the folder unpacked from it by the user: Python cannot read its formats."""
-    if source is not None:
-        from pellucid.registry import pack_bearing
-
-        typer.echo("Reading and comparing the recordings, about a minute ...", err=True)
-        typer.echo(f"Packed: {pack_bearing(source)}")
-        return
+def _fetch_archive(data: DataSet) -> None:
+    """Download an archive that the user unpacks: Python cannot read its formats."""
     packed = data.find()
     if packed is not None:
         typer.echo(f"Already here: {packed}")

@@ -59,6 +59,7 @@ class BaseMoleculeDomain(Domain["Molecules", ModelT], ABC):
     samples: ClassVar[str] = "molecules"
     points: ClassVar[str] = "molecules"
     example: ClassVar[str] = '"SMILES"'
+    packages: ClassVar[tuple[str, ...]] = ("rdkit",)
 
     @abstractmethod
     def summary(self, data: Molecules) -> str:

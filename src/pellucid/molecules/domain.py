@@ -16,6 +16,7 @@ from pellucid.domains import (
     Plan,
     Source,
     SupportsDemo,
+    SupportsStructures,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
@@ -24,6 +25,8 @@ from pellucid.molecules.domain_options import MoleculePredicting, MoleculeReadin
 from pellucid.options import Options
 
 if TYPE_CHECKING:
+    from pellucid.auditing.predictions import StructureFeatures
+    from pellucid.datasets import DataSet
     from pellucid.molecules.property_model import PropertyModel
     from pellucid.molecules.table import Molecules
     from pellucid.summaries import Measure, RunSummary
@@ -34,7 +37,7 @@ _EXPLAINED = 300
 _MEMBERS = 15
 
 
-class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
+class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, SupportsStructures):
     """Properties of molecules, explained by small trees of substructures, or by what each of these contributes."""
 
     name: ClassVar[str] = "molecules"
@@ -291,6 +294,18 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo):
         else:
             explanations = model.explain_many(list(labels), level=level, progress=progress)
         return ExplanationSet(dict(zip(labels.values(), explanations, strict=True)), {})
+
+    def data_sets(self) -> Sequence[DataSet]:
+        """Published molecules, and those that come with RDKit."""
+        from pellucid.molecules.datasets import DATA_SETS
+
+        return DATA_SETS
+
+    def structure_features(self) -> StructureFeatures:
+        """Bits of fingerprints."""
+        from pellucid.molecules.structure_features import FingerprintFeatures
+
+        return FingerprintFeatures()
 
     def demo(self, *, smoke: bool) -> Demo:
         """The sodium-channel blockers that come with RDKit."""

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from rdkit import RDConfig, rdBase
 
-from pellucid import datasets
 from pellucid.errors import InputError, Parameter
+from pellucid.molecules import datasets
 from pellucid.molecules._smiles import parse
 from pellucid.molecules.preparing import collect, prepare
 from pellucid.molecules.table import Molecules

@@ -22,7 +22,7 @@ from pellucid.trust import LEVEL, check_level
 from pellucid.verdicts import unexplained, verdict
 from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
 
-_PACKAGES = ("torch", "numpy", "lightning", "rdkit")
+_PACKAGES = ("torch", "numpy", "lightning")
 # Rejected rows that a summary lists.
 _MAX_REJECTED = 200
 
@@ -196,14 +196,14 @@ def _summarize(
         *plan.remarks,
         *domain.remarks(models, plan),
         *unexplained(model_summaries, domain.unexplained, domain.cure),
-        *verdict(model_summaries, tested=deep.tested, transparency=domain.transparency),
+        *verdict(model_summaries, tested=deep.tested, transparency=domain.transparency, poor=domain.poor_error),
     ]
     return RunSummary(
         kind=domain.name,
         title=title,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         pellucid=__version__,
-        versions=_versions(),
+        versions=_versions(domain.packages),
         seed=main.seed,
         data=DataSummary(
             source=title,
@@ -232,10 +232,10 @@ def _summarize(
     )
 
 
-def _versions() -> dict[str, str]:
+def _versions(packages: Sequence[str]) -> dict[str, str]:
     """Versions of Python and of the packages that numbers depend on."""
     versions = {"python": platform.python_version()}
-    for name in _PACKAGES:
+    for name in (*_PACKAGES, *packages):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from pellucid import cache
-from pellucid.datasets import BEARING, BEARING_FOLDER, BEARING_PACKED, find_data
+from pellucid.datasets import DataSet, Published, find_data
 from pellucid.errors import InputError
 from pellucid.series.data import Recordings
 from pellucid.series.files import read
 
+BEARING_PACKED = "bearing/ims_set2_milli_i16.npz"
+BEARING_FOLDER = "bearing/2nd_test"
 CHANNELS = ("bearing 1", "bearing 2", "bearing 3", "bearing 4")
 SHAPE = (984, 20_480, 4)
 SHA256 = "5068ca06c892ca1a28436adbb618bb6d7556950c33d0b536b8a0457377284e8f"
 """Checksum of all samples in thousandths, as int16, file after file."""
+
+
+def keep_archive(download: Path, draft: Path) -> None:
+    """As it is. There is no published checksum; the archive has one for each of its files, checked when unpacked."""
+    if not zipfile.is_zipfile(download):
+        raise ValueError("it is no .zip archive")
+    download.replace(draft)
+
+
+BEARING = Published(
+    title="the bearing test",
+    name="bearing/4.Bearings.zip",
+    address="https://phm-datasets.s3.amazonaws.com/NASA/4.+Bearings.zip",
+    sha256=None,
+    store=keep_archive,
+    by_hand="unpack it, with its folder 2nd_test as bearing/2nd_test in the folder PELLUCID_DATA",
+)
 
 
 def load_bearing() -> Recordings:
@@ -93,3 +113,15 @@ def _pack(thousandths: np.ndarray, names: np.ndarray) -> Path:
     with cache.new_file(packed) as draft:
         np.savez_compressed(draft, x=thousandths, names=names)
     return packed
+
+
+BEARING_DATA = DataSet(
+    name="bearing",
+    what="984 recordings of four bearings until one fails (IMS, NASA)",
+    size="96 MB",
+    find=lambda: find_data(BEARING_PACKED) or find_data(BEARING_FOLDER),
+    use="pellucid.series.load_bearing()",
+    published=lambda: [BEARING],
+    packed_folder="2nd_test",
+    pack=pack_bearing,
+)

@@ -19,13 +19,14 @@ from pellucid.domains import (
 )
 from pellucid.options import Options
 from pellucid.series.explaining import SeriesExplaining
-from pellucid.series.measures import CURE, MEASURES, UNEXPLAINED, deviations_of, measured
+from pellucid.series.measures import CURE, MEASURES, UNEXPLAINED, deviations_of, measured, poor_forecast
 from pellucid.series.monitoring import SeriesAssessing
 from pellucid.series.planning import SeriesSettings, described, plan_training
 from pellucid.series.reading import SeriesReading
 from pellucid.summaries import BaselineSummary, Measure, RunSummary
 
 if TYPE_CHECKING:
+    from pellucid.datasets import DataSet
     from pellucid.explanations import Explanation
     from pellucid.series.baseline import Baseline
     from pellucid.series.condition import Condition
@@ -104,6 +105,10 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
         model = plan.model
         return _linear_law(plan).measured(plan.parts.test, model.context, model.horizon)
 
+    def poor_error(self, scores: Mapping[str, Any]) -> str:
+        """Whether the next step can be forecast where the whole horizon cannot."""
+        return poor_forecast(scores)
+
     def remarks(self, models: Mapping[str, Forecaster], plan: Plan[Recordings, Forecaster]) -> list[str]:
         """Whether one linear law for everything is enough, as the validation data say."""
         from pellucid.series.baseline import compare_with_baseline, sequence_errors
@@ -145,6 +150,12 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
     def outputs(self, model: Forecaster) -> Sequence[str]:
         """The channels."""
         return model.channels_
+
+    def data_sets(self) -> Sequence[DataSet]:
+        """Published recordings, and one that comes with matplotlib."""
+        from pellucid.series.datasets import DATA_SETS
+
+        return DATA_SETS
 
     def predict(
         self,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pellucid.domains import Evaluation
 from pellucid.series.steadiness_words import DRIFTING, STEADY
 from pellucid.summaries import HELD_OUT, Measure
+from pellucid.verdicts import poor_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 UNEXPLAINED = "the laws explain nothing at steps they were not fitted to"
 CURE = "try a lower order, a wider radius, a larger ridge, fewer channels or a larger weight"
+# A relative error of the next step below this is clearly better than the mean.
+_CLEARLY = 0.9
 
 MEASURES = (
     Measure(key="relative_error", title="relative error", better="lower",
@@ -47,6 +51,18 @@ MEASURES = (
             about="how much all coefficients change from one step to the next, in the units of the data"),
 )  # fmt: skip
 """What laws explain where they were not fitted comes before how close they are there."""
+
+
+def poor_forecast(scores: Mapping[str, Any]) -> str:
+    """A sentence about forecasts over a horizon that are hardly better than the mean; those of the next step may be."""
+    ahead = scores.get("relative_error_one_step")
+    if ahead is None or not ahead < _CLEARLY:
+        return poor_error(scores)
+    return (
+        f"Over the whole horizon next to nothing can be forecast (relative error {scores['relative_error']:.3g}; "
+        f"always forecasting the mean has 1). One step ahead it can (relative error {ahead:.3g}): choose a shorter "
+        "horizon."
+    )
 
 
 def measured(model: Forecaster, test: Recordings) -> Evaluation:
