@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
-from pellucid.series.tables import Table
+from pellucid.series.tables import ColumnTable
 
 Fill = Literal["linear", "previous", "split"]
 Gaps = Literal["split", "ignore"]
@@ -56,12 +56,12 @@ class Cutter:
     uneven: list[str] = field(default_factory=list)
     """Recordings with uneven times, in words."""
 
-    def cut(self, table: Table, channels: tuple[str, ...], times: np.ndarray | None, unit: str) -> list[Piece]:
+    def cut(self, table: ColumnTable, channels: tuple[str, ...], times: np.ndarray | None, unit: str) -> list[Piece]:
         """The pieces of a recording.
 
         Parameters
         ----------
-        table : Table
+        table : ColumnTable
             A recording.
         channels : tuple of str
             The columns that are kept.
@@ -92,7 +92,7 @@ class Cutter:
             pieces = [pieces[0]._replace(complete=True)]
         return pieces
 
-    def _require_numbers(self, table: Table, channels: tuple[str, ...], values: np.ndarray) -> None:
+    def _require_numbers(self, table: ColumnTable, channels: tuple[str, ...], values: np.ndarray) -> None:
         if values.dtype.kind != "f" or np.isfinite(values).all():
             return
         infinite = np.argwhere(np.isinf(values))
@@ -132,7 +132,7 @@ class Cutter:
             )
 
     def _stretches(
-        self, table: Table, times: np.ndarray | None, unit: str
+        self, table: ColumnTable, times: np.ndarray | None, unit: str
     ) -> Iterator[tuple[int, int, dict[int, int]]]:
         """(begin, end, missing): rows that follow each other in time, and how many are missing before which row."""
         if times is None or len(times) < 3 or not np.isfinite(times).all():
@@ -259,7 +259,7 @@ def _last_digit(times: np.ndarray) -> float:
     return 0.0
 
 
-def _cure(table: Table) -> str:
+def _cure(table: ColumnTable) -> str:
     """How a channel is ignored, in words: `drop` names columns of the file, not levels of one."""
     if table.pivot:
         return f"choose others with {Parameter('channels'):=}"

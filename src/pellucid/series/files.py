@@ -13,7 +13,7 @@ from pellucid.errors import InputError, Parameter
 from pellucid.paths import files_in, kind_of
 from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, require_distinct
 from pellucid.series.gathering import checked_treatment, gather
-from pellucid.series.tables import Table, from_arrow, tables_of
+from pellucid.series.tables import ColumnTable, from_arrow, tables_of
 from pellucid.tables import read_columns
 
 _TABLES = (".parquet", ".pq")
@@ -85,7 +85,7 @@ def read(
             cure=f"change {Parameter('pattern')}",
         )
     wanted = None if channels is None else names_of(channels)
-    tables: list[Table] = []
+    tables: list[ColumnTable] = []
     for file in files:
         try:
             parts = _read_file(file, header, decimal)
@@ -106,7 +106,7 @@ def read(
     return gather(tables, wanted, treatment)
 
 
-def _read_file(file: Path, header: bool | None, decimal: str) -> list[Table]:
+def _read_file(file: Path, header: bool | None, decimal: str) -> list[ColumnTable]:
     """The tables of one file."""
     if file.suffix in _ARRAYS:
         return _read_arrays(file)
@@ -125,7 +125,7 @@ def _read_parquet(file: Path) -> Any:
         raise InputError(f"{file.name} must be a Parquet file", got=f"one that cannot be read: {error}") from None
 
 
-def _read_arrays(file: Path) -> list[Table]:
+def _read_arrays(file: Path) -> list[ColumnTable]:
     try:
         with file.open("rb") as stream:  # closed whatever happens
             content = np.load(stream, allow_pickle=False)
@@ -158,7 +158,7 @@ def _read_arrays(file: Path) -> list[Table]:
             parameter="channels",
         )
     return [
-        Table(
+        ColumnTable(
             file=file.name,
             names=tuple(names),
             numeric=tuple(names),

@@ -14,7 +14,7 @@ from pellucid.storage import TEXTS, WHOLE, Entries, Entry, by_name, stored
 from pellucid.trust import Calibration
 
 
-class Choices(NamedTuple):
+class ChosenSettings(NamedTuple):
     """Settings that are chosen by the data where the user leaves them open."""
 
     order: Annotated[int, Between(1, 2**20)]
@@ -23,7 +23,7 @@ class Choices(NamedTuple):
     linear: Annotated[int, Between(0, 2**20)]
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Choices:
+    def from_dict(cls, content: Mapping[str, Any]) -> ChosenSettings:
         """The choices that `_asdict` was called on."""
         return checked(cls, content)
 
@@ -38,7 +38,7 @@ class FittedForecaster(Fitted):
     scaling: Scaling = stored(
         Entries(Scaling.to_dict, lambda content: Scaling.from_dict(content, len(content["channels"])))
     )
-    choices: Choices = stored(Entry(Choices._asdict, Choices.from_dict, key="chosen"))
+    choices: ChosenSettings = stored(Entry(ChosenSettings._asdict, ChosenSettings.from_dict, key="chosen"))
     kept: int = stored(WHOLE)
     calibrations: dict[str, Calibration] = stored(by_name(Calibration))
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pellucid.named_games import named_game
 from pellucid.series.data import Recordings
-from pellucid.series.fitted import Choices, FittedForecaster
+from pellucid.series.fitted import ChosenSettings, FittedForecaster
 from pellucid.series.law_settings import LawSettings, require_others, settings_for
 from pellucid.series.linear_law import LinearLaw
 from pellucid.series.network import Network
@@ -37,7 +37,7 @@ class Preparation(NamedTuple):
     """The linear law that the network begins as, if it has a linear path."""
     law_settings: LawSettings
     """Settings of the laws along a forecast."""
-    choices: Choices
+    choices: ChosenSettings
 
     @classmethod
     def of(cls, model: Forecaster, source: Recordings) -> Preparation:
@@ -57,7 +57,7 @@ class Preparation(NamedTuple):
             linear=model.linear,
         )
         ridge = settings.ridge * unit if model.ridge is None else model.ridge
-        choices = Choices(settings.order, settings.radius, ridge, 0 if law is None else law.lags)
+        choices = ChosenSettings(settings.order, settings.radius, ridge, 0 if law is None else law.lags)
         return cls(scaling, z, law, settings, choices)
 
 

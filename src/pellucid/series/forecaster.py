@@ -16,7 +16,7 @@ from pellucid.models import FittedAttribute, Model
 from pellucid.series._arguments import checked_channels, context_of, future_of, train_and_validation
 from pellucid.series.explain_forecast import explain_forecast
 from pellucid.series.explanation import ForecastExplanation
-from pellucid.series.fitted import Choices, FittedForecaster
+from pellucid.series.fitted import ChosenSettings, FittedForecaster
 from pellucid.series.fitting import BATCH, ForecastFit, Preparation
 from pellucid.series.network import Network
 from pellucid.series.overall import SEQUENCES, NeighborPairs, RecordingLaw, fit_recording_law
@@ -245,13 +245,13 @@ class Forecaster(Model[FittedForecaster]):
             sentences.append(f"network: begins as one linear law of the {preparation.law.reach} ({how})")
         return replace(self, **preparation.choices._asdict()), sentences
 
-    def new_network(self, *, channels: Sequence[str], choices: Choices, **_: Any) -> Network:
+    def new_network(self, *, channels: Sequence[str], choices: ChosenSettings, **_: Any) -> Network:
         """An untrained network for these channels."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             return Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
 
-    def witness_fitter_for(self, scaling: Scaling, choices: Choices) -> WitnessFitter:
+    def witness_fitter_for(self, scaling: Scaling, choices: ChosenSettings) -> WitnessFitter:
         """What fits witnesses along the horizon, before the network is trained."""
         return WitnessFitter(
             scaling=scaling,

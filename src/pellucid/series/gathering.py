@@ -13,7 +13,7 @@ from pellucid.series.cutting import Cutter, Fill, Gaps
 from pellucid.series.data import Origin, Recordings, columns_of
 from pellucid.series.long_tables import TimeKey, counted_units, pivoted, unit_column, units
 from pellucid.series.stamps import times_of
-from pellucid.series.tables import Table
+from pellucid.series.tables import ColumnTable
 
 
 class Treatment(NamedTuple):
@@ -58,12 +58,12 @@ class _Roles(NamedTuple):
     """Unit of the times, such as "s"; "" if it is not known."""
 
 
-def gather(tables: Sequence[Table], wanted: Sequence[str] | None, treatment: Treatment) -> Recordings:
+def gather(tables: Sequence[ColumnTable], wanted: Sequence[str] | None, treatment: Treatment) -> Recordings:
     """Recordings of these tables.
 
     Parameters
     ----------
-    tables : sequence of Table
+    tables : sequence of ColumnTable
         The tables, as they were read.
     wanted : sequence of str, optional
         The channels; by default every column of numbers that is not a time.
@@ -118,7 +118,7 @@ def gather(tables: Sequence[Table], wanted: Sequence[str] | None, treatment: Tre
     )
 
 
-def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, treatment: Treatment) -> None:
+def _require_droppable(tables: Sequence[ColumnTable], wanted: Sequence[str] | None, treatment: Treatment) -> None:
     """Refuse to drop columns that are not there, unless the channels are named: other files of a run may lack them."""
     both = [name for name in treatment.drop if name in (wanted or ()) and treatment.pivot is None]
     if both:
@@ -138,7 +138,7 @@ def _require_droppable(tables: Sequence[Table], wanted: Sequence[str] | None, tr
                 )
 
 
-def _pivoted(table: Table, pivot: str, wanted: Sequence[str] | None, fill: Fill | None) -> Table:
+def _pivoted(table: ColumnTable, pivot: str, wanted: Sequence[str] | None, fill: Fill | None) -> ColumnTable:
     """A long table as a wide one, with the time once: a column is a time if it is one in the rows of every level."""
     levels = units(table, pivot)
     names = [name for name in table.names if name != pivot]
@@ -152,7 +152,7 @@ def _pivoted(table: Table, pivot: str, wanted: Sequence[str] | None, fill: Fill 
     return pivoted(table, pivot, None, wanted=wanted, fill=fill)
 
 
-def _require_same(tables: Sequence[Table]) -> None:
+def _require_same(tables: Sequence[ColumnTable]) -> None:
     first = tables[0]
     for table in tables:
         if table.names != first.names:
@@ -163,7 +163,7 @@ def _require_same(tables: Sequence[Table]) -> None:
             )
 
 
-def _split_units(tables: list[Table], wanted: Sequence[str] | None) -> tuple[list[Table], str | None]:
+def _split_units(tables: list[ColumnTable], wanted: Sequence[str] | None) -> tuple[list[ColumnTable], str | None]:
     """Tables that hold one recording each, and the column that tells them apart, if there is one."""
     first = tables[0]
     if all(counted_units(table) is not None for table in tables) and first.names[0] not in (wanted or ()):
@@ -183,12 +183,12 @@ def _split_units(tables: list[Table], wanted: Sequence[str] | None) -> tuple[lis
     return [unit for table in tables for unit in units(table, name)], name
 
 
-def _roles(tables: Sequence[Table], wanted: Sequence[str] | None, among: Sequence[str] | None = None) -> _Roles:
+def _roles(tables: Sequence[ColumnTable], wanted: Sequence[str] | None, among: Sequence[str] | None = None) -> _Roles:
     """Which columns are times, and which are channels.
 
     Parameters
     ----------
-    tables : sequence of Table
+    tables : sequence of ColumnTable
         One for each recording.
     wanted : sequence of str, optional
         The channels; by default all columns of numbers that are not times, and then columns of text are refused.

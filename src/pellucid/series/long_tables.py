@@ -13,7 +13,7 @@ from pellucid.errors import InputError, Parameter
 from pellucid.numbers import percent
 from pellucid.series.cutting import LONGEST
 from pellucid.series.stamps import Stamps
-from pellucid.series.tables import Table, TextColumn
+from pellucid.series.tables import ColumnTable, TextColumn
 from pellucid.tables import is_number
 
 # Words in the names of columns that tell units apart.
@@ -40,7 +40,7 @@ def is_unit_name(name: str) -> bool:
     return bool(words) and set(words) <= _UNITS and not re.search(r"\d", name)
 
 
-def units(table: Table, by: str) -> list[Table]:
+def units(table: ColumnTable, by: str) -> list[ColumnTable]:
     """One table for each level of a column, in the order in which they come."""
     cells = _levels(table, by)
     rest = table.without([by])
@@ -60,13 +60,13 @@ class TimeKey(NamedTuple):
 
 
 def pivoted(
-    table: Table, pivot: str, key: TimeKey | None, *, wanted: Sequence[str] | None = None, fill: str | None = None
-) -> Table:
+    table: ColumnTable, pivot: str, key: TimeKey | None, *, wanted: Sequence[str] | None = None, fill: str | None = None
+) -> ColumnTable:
     """A long table as a wide one: each level of a column becomes a channel, and each time a row.
 
     Parameters
     ----------
-    table : Table
+    table : ColumnTable
         The long table.
     pivot : str
         The column that names the channel of each row.
@@ -123,7 +123,7 @@ def pivoted(
     )
 
 
-def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: float) -> InputError:
+def _not_together(table: ColumnTable, pivot: str, levels: Sequence[str], complete: float) -> InputError:
     examples = ", ".join(levels[:_LISTED]) + (", ..." if len(levels) > _LISTED else "")
     return InputError(
         "What becomes channels must be sampled together",
@@ -137,7 +137,7 @@ def _not_together(table: Table, pivot: str, levels: Sequence[str], complete: flo
     )
 
 
-def _levels(table: Table, name: str) -> np.ndarray:
+def _levels(table: ColumnTable, name: str) -> np.ndarray:
     """The cells of a column as text."""
     if name not in table.names:
         raise InputError(
@@ -154,7 +154,7 @@ def _levels(table: Table, name: str) -> np.ndarray:
 
 
 def unit_column(
-    table: Table, candidates: Sequence[str], times: np.ndarray | None, wanted: Sequence[str] | None = None
+    table: ColumnTable, candidates: Sequence[str], times: np.ndarray | None, wanted: Sequence[str] | None = None
 ) -> str | None:
     """The column by which a table falls into units, if there is one; a table in long form is refused with the cure.
 
@@ -162,7 +162,7 @@ def unit_column(
 
     Parameters
     ----------
-    table : Table
+    table : ColumnTable
         As it was read.
     candidates : sequence of str
         Columns that are neither times nor certainly channels.
@@ -201,7 +201,7 @@ def unit_column(
     return None
 
 
-def counted_units(table: Table) -> int | None:
+def counted_units(table: ColumnTable) -> int | None:
     """0 if the first column of a table without names numbers units, and the second counts the rows of each; or None."""
     if table.named or table.values.shape[1] < 3 or len(table) < 10:
         return None
@@ -221,7 +221,7 @@ def _same_times(cells: np.ndarray, levels: Sequence[object], times: np.ndarray |
     return all(np.array_equal(part, parts[0]) for part in parts)
 
 
-def _long(table: Table, name: str, levels: Sequence[object], *, pivot: bool) -> InputError:
+def _long(table: ColumnTable, name: str, levels: Sequence[object], *, pivot: bool) -> InputError:
     examples = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels[:_LISTED])
     more, pivoting = ", ..." if len(levels) > _LISTED else "", Parameter("pivot", name)
     channel, unit = f"make each a channel with {pivoting}", f"a recording of its own with {Parameter('by', name)}"

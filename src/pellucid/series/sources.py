@@ -13,7 +13,7 @@ from pellucid.errors import InputError, Parameter
 from pellucid.series.data import Recordings, default_names, names_of, require_distinct
 from pellucid.series.files import read
 from pellucid.series.gathering import Treatment, checked_treatment, gather
-from pellucid.series.tables import Table, from_arrow, from_frame, tables_of
+from pellucid.series.tables import ColumnTable, from_arrow, from_frame, tables_of
 
 
 def recordings(
@@ -77,7 +77,9 @@ def _recordings(data: Any, wanted: list[str] | None, treatment: Treatment) -> Re
         return Recordings(values=tuple(tables), channels=tuple(names), sources=tuple(sources))
     columns = tuple(names)
     parts = [
-        Table(file=source, names=columns, numeric=columns, values=table, rows=range(1, len(table) + 1), blank="nan")
+        ColumnTable(
+            file=source, names=columns, numeric=columns, values=table, rows=range(1, len(table) + 1), blank="nan"
+        )
         for table, source in zip(tables, sources, strict=True)
     ]
     return gather(parts, [name for name in names if name not in treatment.drop and name != treatment.by], treatment)

@@ -28,7 +28,7 @@ class TextColumn(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Table:
+class ColumnTable:
     """T rows of named columns, some of which are numbers."""
 
     file: str
@@ -68,7 +68,7 @@ class Table:
             return self.values[:, self.numeric.index(name)]
         return self.texts[name].cells
 
-    def take(self, rows: np.ndarray, unit: str = "") -> Table:
+    def take(self, rows: np.ndarray, unit: str = "") -> ColumnTable:
         """These of its rows."""
         texts = {
             name: TextColumn(
@@ -79,7 +79,7 @@ class Table:
         numbers = np.asarray(self.rows)[rows]
         return replace(self, values=self.values[rows], texts=texts, rows=numbers, unit=unit or self.unit)
 
-    def without(self, names: Iterable[str]) -> Table:
+    def without(self, names: Iterable[str]) -> ColumnTable:
         """The table without these columns."""
         dropped = set(names)
         keep = [i for i, name in enumerate(self.numeric) if name not in dropped]
@@ -107,12 +107,12 @@ class Table:
 
 def from_arrow(
     table: Any, file: str, *, first_row: int, names: Sequence[str] | None = None, named: bool = True
-) -> Table:
+) -> ColumnTable:
     """The columns of an Arrow table.
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : pyarrow.ColumnTable
         The Arrow table.
     file : str
         Its name in messages.
@@ -134,7 +134,7 @@ def from_arrow(
             values.append(floats(column))
         else:
             texts[name] = TextColumn(np.array(_texts(column), dtype=object), stamps_of(column))
-    return Table(
+    return ColumnTable(
         file=file,
         names=tuple(names),
         numeric=tuple(numeric),
@@ -155,7 +155,7 @@ def _texts(column: Any) -> list[str | None]:
         return [None if cell is None else str(cell) for cell in column.to_pylist()]
 
 
-def from_frame(data: Any, names: Sequence[str]) -> Table:
+def from_frame(data: Any, names: Sequence[str]) -> ColumnTable:
     """A table of pandas', polars' or the like; an index of dates is a column, too."""
     from pyarrow import ArrowException, array
 
@@ -189,7 +189,7 @@ def from_frame(data: Any, names: Sequence[str]) -> Table:
         numeric.append(name)
         values.append(cells.astype(np.float64))
     count = len(next(iter(columns.values()))) if columns else 0
-    return Table(
+    return ColumnTable(
         file="the table",
         names=tuple(columns),
         numeric=tuple(numeric),
