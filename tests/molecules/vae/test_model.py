@@ -212,6 +212,36 @@ def test_free_nats_cost_nothing():
     assert losses[1].item() == pytest.approx(7 / 15 * 1e6)
 
 
+def test_the_weight_of_the_kl_term_is_the_price_of_a_nat():
+    model = JunctionTreeVAE(**SETTINGS | {"kl_weight": 0.25, "game": None, "warm": 0.0, "free": 0.0})
+    fit = AutoencoderFit(model, Corpus.of(SMILES), validation=0.2)
+    for batches in (fit.batches, fit.validation):
+        batch, _ = next(iter(batches))
+        terms = fit.loss(batch)
+        said = terms["topology"] + terms["labels"] + terms["assembly"]
+        assert terms["loss"].item() == pytest.approx((0.25 * terms["kl"] - said).item(), rel=1e-5)
+        assert terms["elbo"].item() == pytest.approx((said - terms["kl"]).item(), rel=1e-5)
+
+
+def test_cheap_nats_are_spent():
+    codes = [fitted(kl_weight=weight, free=0.0, warm=0.0, epochs=6, game=None) for weight in (1.0, 0.01)]
+    dear, cheap = (model.history_[-1]["kl"] for model in codes)
+    assert cheap > 1.5 * dear
+
+
+def test_molecules_near_one(model):
+    near = model.sample_near(SMILES[3], 20, spread=3.0)
+    assert len(set(near)) == len(near) > 0
+    assert Chem.CanonSmiles(SMILES[3]) not in near
+    assert all(Chem.MolFromSmiles(text) is not None for text in near)
+    assert near == model.sample_near(SMILES[3], 20, spread=3.0)
+    # Without spread there is one point, the mean.
+    (mean,) = model.reconstruct([SMILES[3]])
+    assert model.sample_near(SMILES[3], 5, spread=0.0) == ([mean] if mean != Chem.CanonSmiles(SMILES[3]) else [])
+    with pytest.raises(InputError, match="one at a time"):
+        model.sample_near(SMILES[:2], 5)
+
+
 def test_members_that_cannot_be_read_leave_their_neighborhoods(model):
     around = model.neighborhoods(SMILES[:5])
     texts = list(around.points)

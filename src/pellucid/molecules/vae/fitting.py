@@ -83,14 +83,14 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
         self.batches = Batches(self.take, len(self.learned), size=model.batch_size, seed=model.seed)
         if len(self.held_out):
             self.validation = Batches(self.take_held_out, len(self.held_out), size=model.batch_size, seed=None)
-        # The number of steps over which the weight of the KL term rises from 0 to 1.
+        # The number of steps over which the weight of the KL term rises from 0.
         self.warm_steps = round(model.warm * model.epochs * len(self.batches))
 
     def take(self, chosen: Tensor, generator: torch.Generator) -> TrainingBatch:
         """A batch to learn from."""
         step = self.batches.epoch * len(self.batches) + self.batches.position
-        weight = min(step / self.warm_steps, 1.0) if self.warm_steps else 1.0
-        batch = self._molecules(self.learned[chosen.numpy()], generator, weight)
+        rise = min(step / self.warm_steps, 1.0) if self.warm_steps else 1.0
+        batch = self._molecules(self.learned[chosen.numpy()], generator, rise * self.model.kl_weight)
         if self.neighborhoods is None:
             return batch
         hoods = self.neighborhoods.hoods
@@ -103,7 +103,7 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
 
     def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> TrainingBatch:
         """A batch to validate on: the same noise in every epoch."""
-        return self._molecules(self.held_out[chosen.numpy()], generator, 1.0)._replace(held_out=True)
+        return self._molecules(self.held_out[chosen.numpy()], generator, self.model.kl_weight)._replace(held_out=True)
 
     def _molecules(self, indices: np.ndarray, generator: torch.Generator, weight: float) -> TrainingBatch:
         batch = decoder_batch(self.corpus.packed(indices, self.vocabulary), self.vocabulary)
@@ -111,14 +111,14 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
         return TrainingBatch(batch, noise, weight, None)
 
     def loss(self, batch: TrainingBatch) -> Mapping[str, Tensor]:
-        """The terms of a batch's loss; in validation the negative ELBO alone."""
+        """The terms of a batch's loss; in validation the bound alone, with all of its KL."""
         device = self.network.fits.device
         posterior, parts = self.network(batch.molecules.to(device), batch.noise.to(device))
         divergence = posterior.divergence()
         terms = {name: value.mean() for name, value in parts._asdict().items()}
         terms |= {"kl": divergence.mean(), "elbo": (parts.total() - divergence).mean()}
         if batch.held_out:
-            return {"loss": -terms["elbo"], **terms}
+            return {"loss": batch.kl_weight * terms["kl"] - parts.total().mean(), **terms}
         loss = batch.kl_weight * divergence.mean().clamp(min=self.model.free) - parts.total().mean()
         terms["kl_weight"] = torch.tensor(batch.kl_weight)
         if batch.game is not None and self.game is not None:

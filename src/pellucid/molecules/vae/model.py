@@ -68,13 +68,17 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     maps it to q(z | M), independent Gaussians for z = (z_T, z_G); the decoder generates the tree from z_T, cluster by
     cluster, and attaches the clusters with z_G. Training maximises
 
-        E_q [ log p(T | z_T) + log p(G | T, z_G) ] - KL(q(z | M) || N(0, I))  -  weight * mean over M of D_M,
+        E_q [ log p(T | z_T) + log p(G | T, z_G) ] - kl_weight * KL(q(z | M) || N(0, I)) - weight * mean over M of D_M,
         D_M = mean over members M' of KL( sg(g_M(M')) || q(M') )
 
     where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
     fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none. The weight of
-    the first KL rises from 0 to 1 over the first part of the training, and its mean over a batch costs nothing below
-    `free`: the decoder is good at guessing, and would otherwise learn to do without z.
+    the first KL rises from 0 to `kl_weight` over the first part of the training, and its mean over a batch costs
+    nothing below `free`: the decoder is good at guessing, and would otherwise learn to do without z.
+
+    The rate of the code, the mean of that KL, decides what the model is good for. With `kl_weight=1` the bound is the
+    evidence lower bound and samples of the prior look like the training molecules, but little of a molecule comes back
+    from its z. With a small weight, such as 0.005, most molecules come back, and the prior is not where they are.
 
     Parameters
     ----------
@@ -103,13 +107,15 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         Rounds of message passing through the graph.
     warm : float
         The share of the training during which the weight of the KL term rises.
+    kl_weight : float
+        The weight of the KL term after that, above 0 and at most 1.
     free : float
         Nats of KL that cost nothing in training; 0 trains for the bound itself. Bounds that are reported always count
-        all of it.
+        all of it, at weight 1.
     epochs, batch_size, learning_rate : int or float
         Training settings: Adam with a one-cycle rate that peaks at `learning_rate`.
     patience : int
-        Stop after this many epochs without a better ELBO on the validation data.
+        Stop after this many epochs without a better bound, its KL weighed as in training, on the validation data.
     seed : int
         Seed of the initial weights, the order of batches, the noise, and all random choices.
 
@@ -141,6 +147,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     latent: int = 28
     depth: int = 3
     warm: float = 0.3
+    kl_weight: float = 1.0
     free: float = 10.0
     epochs: int = 10
     batch_size: int = 128
@@ -164,6 +171,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         self._require_size("width", "latent")
         self._require_whole(1, "depth", most=MAX_DEPTH)
         self._require_number(0, "free")
+        self._require_share("kl_weight", least=1e-6)
         self._require_share("warm")
 
     # -- training ----------------------------------------------------------------------------------------------
@@ -277,6 +285,34 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
             z = torch.randn(min(PIECE, count - len(molecules)), 2 * self.latent, generator=generator)
             molecules += decode(network, vocabulary, z, None if greedy else generator)
         return molecules
+
+    def sample_near(self, smiles: str, count: int, *, spread: float = 1.0, seed: int = 0) -> list[str]:
+        """Different molecules near one, the nearest points first.
+
+        Points are drawn from its posterior, widened by `spread`, and decoded by what is most likely at every step.
+
+        Parameters
+        ----------
+        smiles : str
+            The molecule.
+        count : int
+            The number of points; several may be the same molecule, or the one itself, which are left out.
+        spread : float
+            By how much the standard deviations of the posterior are multiplied.
+        seed : int
+            Seed of the points.
+        """
+        if not isinstance(smiles, str):
+            raise InputError(
+                "Molecules are drawn near one at a time", got=f"{type(smiles).__name__}", cure="use a loop"
+            )
+        count, spread = _checks.whole(count, 1, "count"), _checks.at_least(spread, 0, "spread", "sample_near")
+        encoding = self.encode(smiles)
+        noise = torch.randn(count, 2 * self.latent, generator=generator_of(seed)).numpy()
+        noise = noise[np.argsort(np.square(noise).sum(1), kind="stable")]
+        near = self.decode(encoding.mean + spread * np.exp(0.5 * encoding.log_variance) * noise)
+        (itself,) = self._read(smiles, "raise").smiles()
+        return [text for text in dict.fromkeys(near) if text != itself]
 
     def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
         """Molecules on the straight line between two encodings, both ends included, without repetitions in a row."""
