@@ -9,6 +9,7 @@ from sklearn.calibration import _SigmoidCalibration
 
 import pellucid as pl
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
+from pellucid.schemas import SchemaError
 
 EDGES = (0.4, 0.6)
 
@@ -74,8 +75,9 @@ def test_probabilities_are_calibrated_as_scikit_learn_does():
     labels = (generator.random(500) < 1 / (1 + np.exp(-(0.5 * scores - 1)))).astype(float)
     calibration = ProbabilityCalibration.of(labels[:, None], (1 / (1 + np.exp(-scores)))[:, None])
     oracle = _SigmoidCalibration().fit(scores, labels)
-    assert calibration.slope[0] == pytest.approx(-oracle.a_, abs=1e-3)
-    assert calibration.offset[0] == pytest.approx(-oracle.b_, abs=1e-3)
+    ((scaling,),) = calibration.scalings
+    assert scaling.slope == pytest.approx(-oracle.a_, abs=1e-3)
+    assert scaling.offset == pytest.approx(-oracle.b_, abs=1e-3)
     expected = oracle.predict(scores)
     np.testing.assert_allclose(calibration((1 / (1 + np.exp(-scores)))[:, None])[:, 0], expected, atol=1e-3)
 
@@ -85,13 +87,58 @@ def test_no_probability_is_surer_than_those_of_the_held_out_points():
     p = generator.uniform(0.45, 0.55, size=200)  # a network that hardly tells the classes apart: a steep calibration
     labels = (generator.random(200) < 1 / (1 + np.exp(-40 * (p - 0.5)))).astype(float)
     calibration = ProbabilityCalibration.of(labels[:, None], p[:, None])
-    assert calibration.slope[0] > 5
+    assert calibration.scalings[0][0].slope > 5
     ends = calibration([[p.min()], [p.max()]])
     np.testing.assert_allclose(calibration([[0.001], [0.999]]), ends)
     assert (ends > 0.01).all()
     assert (ends < 0.99).all()
     again = ProbabilityCalibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
     np.testing.assert_array_equal(again([[0.001], [0.5]]), calibration([[0.001], [0.5]]))
+
+
+def test_bins_are_calibrated_each_for_itself():
+    generator = np.random.default_rng(0)
+    familiarity = generator.choice([0.2, 0.5, 0.9], size=6000)
+    truth = generator.uniform(0.05, 0.95, size=6000)
+    labels = (generator.random(6000) < truth).astype(float)[:, None]
+    # What is unfamiliar is said three times as surely as it is known.
+    logits = np.log(truth / (1 - truth)) * np.where(familiarity < 0.4, 3.0, 1.0)
+    said = (1 / (1 + np.exp(-logits)))[:, None]
+    calibration = ProbabilityCalibration.of(labels, said, familiarity, (0.4, 0.6))
+    assert calibration.edges == ((0.4, 0.6),)
+    np.testing.assert_allclose([scaling.slope for scaling in calibration.scalings[0]], [1 / 3, 1, 1], rtol=0.1)
+    np.testing.assert_allclose(calibration(said, familiarity)[:, 0], truth, atol=0.05)
+    # Each is that of its points alone.
+    alone = familiarity == 0.5
+    expected = ProbabilityCalibration.of(labels[alone], said[alone])([[0.3]])
+    np.testing.assert_allclose(calibration([[0.3]], [0.5]), expected)
+    again = ProbabilityCalibration.from_dict(json.loads(json.dumps(calibration.to_dict())))
+    np.testing.assert_array_equal(again(said, familiarity), calibration(said, familiarity))
+
+
+def test_bins_of_few_labels_join_the_next():
+    labels = np.array([1.0, 0.0] * 30)[:, None]
+    familiarity = np.repeat([0.2, 0.5, 0.9], [10, 25, 25])
+    calibration = ProbabilityCalibration.of(labels, np.full((60, 1), 0.4), familiarity, (0.4, 0.6))
+    assert calibration.edges == ((0.6,),)
+
+
+def test_calibrations_of_earlier_versions_have_one_bin():
+    old = {"slope": [0.5, 1.0], "offset": [-1.0, 0.0]}
+    calibration = ProbabilityCalibration.from_dict(old)
+    np.testing.assert_allclose(calibration([[0.5, 0.3]], [0.1]), [[1 / (1 + np.e), 0.3]])
+    short = ProbabilityCalibration.from_dict(old | {"lowest": [0.0, -9.0], "highest": [1.0, 9.0]})
+    np.testing.assert_allclose(short([[0.01, 0.3]]), [[1 / (1 + np.e), 0.3]])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"edges": [[0.6, 0.4]]}, {"edges": [[]]}, {"scalings": [[[1, 0, 0]] * 3]}, {"scalings": "all"}]
+)
+def test_damaged_calibrations_are_refused(wrong):
+    good = {"edges": [[0.4, 0.6]], "scalings": [[[1.0, 0.0, -9.0, 9.0]] * 3]}
+    assert ProbabilityCalibration.from_dict(good).edges == ((0.4, 0.6),)
+    with pytest.raises(SchemaError):
+        ProbabilityCalibration.from_dict(good | wrong)
 
 
 def test_few_labels_leave_probabilities_as_they_are():

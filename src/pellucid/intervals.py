@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -133,6 +133,21 @@ def _quantile(errors: np.ndarray, level: float) -> float:
     return float(errors[rank - 1]) if rank <= len(errors) else math.inf
 
 
+class Platt(NamedTuple):
+    """The scaling of the points of one bin: sigmoid(slope logit(p) + offset), p within the range it is known for."""
+
+    slope: float
+    offset: float
+    lowest: float
+    """The least logit of the held-out points."""
+    highest: float
+    """The largest one."""
+
+    def __call__(self, logits: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities."""
+        return np.asarray(1 / (1 + np.exp(-(self.slope * np.clip(logits, self.lowest, self.highest) + self.offset))))
+
+
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProbabilityCalibration:
@@ -140,51 +155,100 @@ class ProbabilityCalibration:
 
     Slope and offset minimise the cross-entropy at held-out points, whose labels count as (n_1 + 1) / (n_1 + 2) and
     1 / (n_0 + 2), which keeps a few points from promising certainty. Probabilities beyond those of the held-out points
-    count as the last of them, for the same reason. Where there are fewer than ten of either label, probabilities stay
-    as they are.
+    count as the last of them, for the same reason. Bins of how familiar a point is, if there are any, are calibrated
+    each for itself, as networks are too sure of what they do not know; one with fewer than ten of either label joins
+    the one next to it. Where there are fewer than ten in all, probabilities stay as they are.
     """
 
-    slope: np.ndarray
-    """(K,)."""
-    offset: np.ndarray
-    """(K,)."""
-    lowest: np.ndarray
-    """(K,) the least logit of the held-out points."""
-    highest: np.ndarray
-    """(K,) the largest one."""
+    edges: tuple[tuple[float, ...], ...]
+    """For each target the inner edges of its bins, ascending; a point on an edge belongs to the bin above."""
+    scalings: tuple[tuple[Platt, ...], ...]
+    """For each target and bin how its probabilities are scaled."""
 
     @classmethod
-    def of(cls, y: np.ndarray, probabilities: np.ndarray) -> ProbabilityCalibration:
-        """Learn from labels (N, K), NaN where there is none, and the probabilities predicted there."""
-        parts = [_platt(*pair) for pair in zip(y.T, probabilities.T, strict=True)]
-        slope, offset, lowest, highest = (np.array(values) for values in zip(*parts, strict=True))
-        return cls(slope=slope, offset=offset, lowest=lowest, highest=highest)
+    def of(
+        cls,
+        y: np.ndarray,
+        probabilities: np.ndarray,
+        familiarity: np.ndarray | None = None,
+        edges: Sequence[float] = (),
+    ) -> ProbabilityCalibration:
+        """Learn from points that the fit did not see.
 
-    def __call__(self, probabilities: Any) -> np.ndarray:
-        """(N, K) calibrated probabilities."""
-        logits = np.clip(_logit(np.asarray(probabilities)), self.lowest, self.highest)
-        return np.asarray(1 / (1 + np.exp(-(self.slope * logits + self.offset))))
+        Parameters
+        ----------
+        y : ndarray
+            (N, K) labels, NaN where there is none.
+        probabilities : ndarray
+            (N, K) the probabilities predicted there.
+        familiarity : ndarray, optional
+            (N,) how familiar each point is; without it there is one bin.
+        edges : sequence of float
+            Inner edges of the bins of familiarity, ascending.
+        """
+        if familiarity is None:
+            familiarity, edges = np.zeros(len(y)), ()
+        all_edges, all_scalings = [], []
+        for labels, predicted in zip(y.T, probabilities.T, strict=True):
+            bins = np.searchsorted(edges, familiarity, "right")
+            counts = [min(int((labels[bins == b] == label).sum()) for label in (0, 1)) for b in range(len(edges) + 1)]
+            kept = join_bins(counts, [float(edge) for edge in edges], _FEWEST_LABELS)
+            bins = np.searchsorted(kept, familiarity, "right")
+            all_edges.append(kept)
+            all_scalings.append(tuple(_platt(labels[bins == b], predicted[bins == b]) for b in range(len(kept) + 1)))
+        return cls(edges=tuple(all_edges), scalings=tuple(all_scalings))
+
+    def __call__(self, probabilities: Any, familiarity: Any = None) -> np.ndarray:
+        """(N, K) calibrated probabilities, of points of this familiarity (N,)."""
+        logits = _logit(np.asarray(probabilities))
+        known = np.zeros(len(logits)) if familiarity is None else np.asarray(familiarity, dtype=np.float64)
+        result = np.empty_like(logits)
+        for k, (edges, scalings) in enumerate(zip(self.edges, self.scalings, strict=True)):
+            bins = np.searchsorted(edges, known, "right")
+            for b, scaling in enumerate(scalings):
+                result[bins == b, k] = scaling(logits[bins == b, k])
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON."""
-        return {name: getattr(self, name).tolist() for name in ("slope", "offset", "lowest", "highest")}
+        return {
+            "edges": [list(edges) for edges in self.edges],
+            "scalings": [[list(scaling) for scaling in scalings] for scalings in self.scalings],
+        }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ProbabilityCalibration:
         """What `to_dict` gave."""
+        if "scalings" not in content:
+            return cls._of_one_bin(content)
+        edges = checked(tuple[tuple[float, ...], ...], content["edges"], "edges")
+        scalings = tuple(
+            tuple(Platt(*array_of(part, [4], "scalings").tolist()) for part in parts)
+            for parts in checked(tuple[tuple[list[Any], ...], ...], content["scalings"], "scalings")
+        )
+        if [len(inner) + 1 for inner in edges] != [len(parts) for parts in scalings]:
+            raise SchemaError("scalings are not those of the bins between the edges")
+        if any(list(inner) != sorted(set(inner)) for inner in edges):
+            raise SchemaError("edges are not ascending")
+        return cls(edges=edges, scalings=scalings)
+
+    @classmethod
+    def _of_one_bin(cls, content: Mapping[str, Any]) -> ProbabilityCalibration:
+        """As earlier versions wrote it: a list of each number over the targets, at first without ranges."""
         slope = array_of(content["slope"], [None], "slope")
         count = len(slope)
+        offset = array_of(content["offset"], [count], "offset")
         lowest, highest = (
             np.full(count, unknown) if content.get(name) is None else array_of(content[name], [count], name)
-            for name, unknown in (("lowest", -np.inf), ("highest", np.inf))
+            for name, unknown in zip(("lowest", "highest"), _logit(np.array([0.0, 1.0])), strict=True)
         )
-        offset = array_of(content["offset"], [count], "offset")
-        return cls(slope=slope, offset=offset, lowest=lowest, highest=highest)
+        parts = zip(slope.tolist(), offset.tolist(), lowest.tolist(), highest.tolist(), strict=True)
+        return cls(edges=((),) * count, scalings=tuple((Platt(*part),) for part in parts))
 
     def require_outputs(self, count: int, where: str) -> None:
         """Refuse a calibration of another number of targets."""
-        if len(self.slope) != count:
-            raise SchemaError(f"{where} are those of {len(self.slope)} targets, not {count}")
+        if len(self.edges) != count:
+            raise SchemaError(f"{where} are those of {len(self.edges)} targets, not {count}")
 
 
 def _logit(p: np.ndarray) -> np.ndarray:
@@ -192,15 +256,14 @@ def _logit(p: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(p / (1 - p)))
 
 
-def _platt(labels: np.ndarray, probabilities: np.ndarray) -> tuple[float, float, float, float]:
-    """Slope, offset, and the range of logits that they are known for."""
+def _platt(labels: np.ndarray, probabilities: np.ndarray) -> Platt:
     from scipy.optimize import minimize
 
     measured = ~np.isnan(labels)
     positive = labels[measured] == 1
     ones, zeros = int(positive.sum()), int((~positive).sum())
     if min(ones, zeros) < _FEWEST_LABELS:
-        return 1.0, 0.0, *_logit(np.array([0.0, 1.0])).tolist()
+        return Platt(1.0, 0.0, *_logit(np.array([0.0, 1.0])).tolist())
     targets = np.where(positive, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     scores = _logit(probabilities[measured])
 
@@ -210,4 +273,4 @@ def _platt(labels: np.ndarray, probabilities: np.ndarray) -> tuple[float, float,
         return float(np.logaddexp(0, values).sum() - targets @ values), np.array([gap @ scores, gap.sum()])
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return float(slope), float(offset), float(scores.min()), float(scores.max())
+    return Platt(float(slope), float(offset), float(scores.min()), float(scores.max()))

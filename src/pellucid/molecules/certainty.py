@@ -22,7 +22,7 @@ from pellucid.molecules.table import Molecules
 from pellucid.schemas import LARGEST, Share, Size, checked
 from pellucid.stored_arrays import array_of
 
-# Inner edges of the bins of similarity to the nearest training molecule that intervals are learned in.
+# Inner edges of the bins of similarity to the nearest training molecule, in which both are learned.
 SIMILARITIES = (0.4, 0.6, 0.8)
 
 
@@ -152,12 +152,11 @@ def learn_certainty(
     morgan : Morgan
         The fingerprints that similarity is computed from.
     """
-    if fitted.task.kind == "classification":
-        return replace(fitted, probabilities=ProbabilityCalibration.of(data.y, predictions))
     # Their similarity is that to molecules which the fit has seen, as it will be for the molecules of tomorrow.
-    nearest = nearest_training(fitted, data.smiles, morgan, but=data.smiles)
-    intervals = PredictionIntervals.of(data.y, predictions, similarities(nearest), SIMILARITIES)
-    return replace(fitted, intervals=intervals)
+    nearest = similarities(nearest_training(fitted, data.smiles, morgan, but=data.smiles))
+    if fitted.task.kind == "classification":
+        return replace(fitted, probabilities=ProbabilityCalibration.of(data.y, predictions, nearest, SIMILARITIES))
+    return replace(fitted, intervals=PredictionIntervals.of(data.y, predictions, nearest, SIMILARITIES))
 
 
 def similarities(nearest: Sequence[NearestMolecule]) -> np.ndarray:
@@ -191,7 +190,7 @@ def certainties(
         intervals = np.stack([predictions - widths, predictions + widths], axis=2)
         counts = fitted.intervals.counts(similarities(nearest))
     if fitted.probabilities is not None:
-        probabilities = fitted.probabilities(predictions)
+        probabilities = fitted.probabilities(predictions, similarities(nearest))
     return [
         Certainty(
             nearest=molecule,
