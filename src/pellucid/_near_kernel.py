@@ -185,29 +185,32 @@ def nearest_range(
     gaps = np.zeros((depth + 1, FAN, BATCH))  # from each query of the batch to each child of the node last seen
     gap, key, distance = np.empty(FAN), np.empty(FAN), np.empty(LEAF)
     active = np.empty(BATCH, dtype=np.int64)
+    worst = np.empty(BATCH)  # of each heap, side by side
     read = 0
     for first in range(begin, end, BATCH):
         batch = min(BATCH, end - first)
         distances[first : first + batch] = np.inf
         ids[first : first + batch] = np.iinfo(np.int64).max
+        worst[:batch], worst[batch:] = np.inf, -1.0
         stack_node[0] = stack_level[0] = stack_child[0] = 0
         top = 1
         while top:
             top -= 1
             node, level = stack_node[top], stack_level[top]
+            if not _any_within(gaps[level, stack_child[top]], worst):
+                continue
             count = 0
             for b in range(batch):
-                if gaps[level, stack_child[top], b] <= distances[first + b, 0]:
+                if gaps[level, stack_child[top], b] <= worst[b]:
                     active[count] = b
                     count += 1
-            if not count:
-                continue
             if level == depth:
                 read += count
                 for b in active[:count]:
                     i = first + b
                     _to_points(points[node], queries[i], distance)
                     _keep(distances[i], ids[i], distance, names[starts[node] : starts[node + 1]], own[i])
+                    worst[b] = distances[i, 0]
                 continue
             fan, place = fans[level], firsts[level] + node
             key[:] = 0.0
@@ -230,6 +233,15 @@ def nearest_range(
         for i in range(first, first + batch):
             unheap(distances[i], ids[i])
     return read
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _any_within(gaps, worst):
+    """Whether any gap is at most the limit of its query; in this form the compiler compares many at once."""
+    hit = np.int32(0)
+    for b in range(BATCH):
+        hit |= np.int32(1) if gaps[b] <= worst[b] else np.int32(0)
+    return hit != 0
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -320,6 +332,27 @@ def unheap_range(distances, ids, begin, end):
     """Sort the rows of heaps begin..end-1, nearest first."""
     for i in range(begin, end):
         unheap(distances[i], ids[i])
+
+
+@njit(nogil=True, cache=True)
+def rank_range(points, queries, own, candidates, distances, ids, begin, end):
+    """The k nearest of some candidates (queries x C, -1: none), for queries begin..end-1, nearest first.
+
+    Those that are missing are infinitely far. Distances and ties are as in `nearest_range`.
+    """
+    for i in range(begin, end):
+        heap, held, q = distances[i], ids[i], queries[i]
+        heap[:], held[:] = np.inf, np.iinfo(np.int64).max
+        for j in candidates[i]:
+            if j < 0 or j == own[i]:
+                continue
+            distance = 0.0
+            for a in range(len(q)):
+                d = points[j, a] - q[a]
+                distance += d * d
+            if distance < heap[0] or (distance == heap[0] and j < held[0]):
+                push(heap, held, distance, j)
+        unheap(heap, held)
 
 
 @njit(nogil=True, cache=True)

@@ -1,7 +1,8 @@
 """Exact search for the nearest points, by trees where features are few, by matrix products where they are many.
 
 Both compare the same numbers, sums of squared differences in float64, and give the same points to the last tie; which
-one is used is a matter of speed alone. Memory is bounded: about 25 P + 32 k bytes a point, and some MB for products.
+one is used is a matter of speed alone. Memory is bounded, see `memory`. For many points with many features there is an
+index that finds most of the nearest, `_near_approximate`.
 """
 
 from __future__ import annotations
@@ -9,29 +10,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid import _near_kernel as kernel
+from pellucid._capacity import announce
 from pellucid._near_products import multiply
 from pellucid._threads import run_chunks
+from pellucid.errors import Parameter
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
 
 _PROBES = 4  # batches of queries that are tried to tell how much of a tree must be read
+_FEWEST_LONG = 100_000  # fewer queries do not take long
 
 
-def nearest_rows(x: Array, k: int, queries: Array | None, threads: int) -> Indices:
+class Index(Protocol):
+    """What the nearest of distinct points are asked of."""
+
+    def others(self, k: int, threads: int) -> tuple[Array, Indices]:
+        """Squared distances (N x k) and indices (N x k) of the other points nearest to each."""
+
+    def nearest(self, queries: Array, k: int, threads: int) -> tuple[Array, Indices]:
+        """Squared distances (Q x k) and indices (Q x k) of the points nearest to each query."""
+
+
+def memory(n: int, p: int, k: int, queries: int | None = None) -> int:
+    """Bytes that an exact search takes at its peak, beyond its points: four copies of these, and two of the results."""
+    asked = n if queries is None else queries
+    return (32 * p + 48) * n + (32 * k + 8) * asked + (0 if queries is None else 24 * p * queries)
+
+
+def nearest_rows(
+    x: Array, k: int, queries: Array | None, threads: int, index: Callable[[Array], Index] | None = None
+) -> Indices:
     """(Q, k) the rows of x (N x P) nearest to each query (Q x P), nearest first, among equally near ones the lowest.
 
-    Without queries each row of x is one, and comes first in its own neighborhood.
+    Without queries each row of x is one, and comes first in its own neighborhood. By default the search is exact.
     """
     x, queries = _scaled(x, queries)
     groups = _Groups.of(x)
-    tree = Tree(x[groups.lowest])
+    tree: Index = (index or Tree)(x if len(groups.lowest) == len(x) else x[groups.lowest])
     if queries is None:
         distances, ids = tree.others(min(k, len(groups.lowest)) - 1, threads)
         if len(groups.lowest) == len(x):
@@ -118,8 +141,12 @@ class Tree:
 
     def nearest(self, queries: Array, k: int, threads: int) -> tuple[Array, Indices]:
         """Squared distances (Q x k) and indices (Q x k) of the points nearest to each query."""
+        return self.search(queries, np.full(len(queries), -1), k, threads)
+
+    def search(self, queries: Array, own: Indices, k: int, threads: int) -> tuple[Array, Indices]:
+        """The same, where point own[i] does not count for query i."""
         order, _ = kernel.split(queries, _levels(len(queries)))  # such that queries of a batch are near each other
-        return _put_back(order, *self._search(queries[order], np.full(len(queries), -1), k, threads))
+        return _put_back(order, *self._search(queries[order], own[order], k, threads))
 
     def _search(self, queries: Array, own: Indices, k: int, threads: int) -> tuple[Array, Indices]:
         distances, ids = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.int64)
@@ -130,7 +157,9 @@ class Tree:
             arguments: Any = (*self._nodes, queries, own, distances, ids, begin, end)
             return int(kernel.nearest_range(*arguments))
 
-        if self._walking_pays(walk, len(queries)):
+        walks = self._walking_pays(walk, len(queries))
+        self._announce(walk if walks else None, len(queries), k, threads)
+        if walks:
             run_chunks(walk, np.arange(len(queries) + 1), threads, grain=kernel.BATCH)
         else:
             multiply(self.x, self.order, queries, own, distances, ids, threads)
@@ -163,7 +192,32 @@ class Tree:
         ends = np.minimum(starts + kernel.BATCH, count)
         read = sum(walk(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)) / (ends - starts).sum()
         # Nanoseconds, measured; only their ratio matters.
-        return bool(read * kernel.LEAF * (0.22 * p + 0.8) < n * (0.03 * p + 0.8))
+        return bool(read * kernel.LEAF * (0.22 * p + 0.8) < n * _product_cost(p))
+
+    def _announce(self, walk: Callable[[int, int], int] | None, count: int, k: int, threads: int) -> None:
+        """Say how long it will take, where it is long."""
+        n, p = self.x.shape
+        if count < _FEWEST_LONG:
+            return
+        if walk is None:
+            seconds = 1e-9 * _product_cost(p) * n * count / threads
+        else:
+            starts = np.linspace(0, count - kernel.BATCH, _PROBES + 1).astype(int) // kernel.BATCH * kernel.BATCH
+            took = []
+            for begin in starts.tolist():
+                before = perf_counter()
+                walk(begin, begin + kernel.BATCH)
+                took.append(perf_counter() - before)
+            # The first may have waited for the compiler.
+            seconds = float(np.mean(took[1:])) / kernel.BATCH * count / threads
+        what = f"The exact search for the nearest of {n:,} points with {p} features"
+        less = f"{Parameter('approximate', True)} finds most of the nearest in less time where features are many"
+        announce(seconds, memory(n, p, k, count), what, cure=f"{less}; so does the exact search with fewer features")
+
+
+def _product_cost(p: int) -> float:
+    """Nanoseconds that a pair of points with p features costs in matrix products, as measured."""
+    return 0.03 * p + 0.8
 
 
 def _levels(n: int) -> int:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid import _checks
+from pellucid._capacity import require_memory
 from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import Neighborhoods, Windows
 
@@ -47,11 +48,14 @@ def windows(lengths: Sequence[int] | Tensor, *, radius: int) -> Windows:
     )
 
 
-def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> Neighborhoods:
+def nearest(
+    x: Any, *, k: int, query: Any = None, standardize: bool = False, approximate: bool = False
+) -> Neighborhoods:
     """For each point (a row of x, N x P) the k points nearest to it in Euclidean distance, itself first.
 
     Members come nearest first; among equally near points the lowest index wins. The search is exact, runs on as many
-    threads as torch does (`torch.set_num_threads`), and needs memory for about 25 P + 32 k bytes a point.
+    threads as torch does (`torch.set_num_threads`), and needs memory for about 32 P + 32 k + 56 bytes a point; one that
+    does not fit is refused, and one that takes minutes says so before it starts (docs/scale.md).
 
     Parameters
     ----------
@@ -67,6 +71,10 @@ def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> 
     standardize : bool
         Whether columns count in units of their standard deviation over x; those that are constant, up to rounding,
         then do not count.
+    approximate : bool
+        Whether most of the nearest will do, found by an index of pynndescent (the extra `pellucid[approximate]`): for
+        many points with tens of features or more, where the exact search compares nearly all pairs. How many it has
+        found is judged by a sample, and fewer than 90 % are warned of. Among fewer than 5,000 points it is exact.
 
     Examples
     --------
@@ -78,12 +86,22 @@ def nearest(x: Any, *, k: int, query: Any = None, standardize: bool = False) -> 
     >>> hoods.centers.tolist(), hoods.members.tolist(), hoods.n_points
     ([4], [2, 3], 5)
     """
-    from pellucid._nearest import nearest_rows
+    from pellucid._near_approximate import ApproximateIndex, require_index
+    from pellucid._nearest import memory, nearest_rows
 
+    if approximate:
+        require_index()
     features, new = _features(x, query, standardize=standardize)
-    n = len(features)
+    n, p = features.shape
     k = _checks.whole(k, 1, "k", n)
-    members = torch.from_numpy(nearest_rows(features, k, new, torch.get_num_threads())).flatten()
+    require_memory(
+        memory(n, p, k, None if new is None else len(new)),
+        f"The search for the {k} nearest of {n:,} points with {p} features",
+        cure=f"lower {Parameter('k')}, or pass parts of the points one after the other as {Parameter('query'):=}",
+        parameter="k",
+    )
+    index = ApproximateIndex if approximate else None
+    members = torch.from_numpy(nearest_rows(features, k, new, torch.get_num_threads(), index)).flatten()
     if new is None:
         return Neighborhoods.checked(members, torch.arange(n + 1) * k, torch.arange(n), n)
     q = len(new)
