@@ -101,8 +101,8 @@ class ApproximateIndex:
         recall = float((distances[sample] <= exact[:, -1:]).mean())  # as near as the k-th is as good as it
         if recall < _LEAST_RECALL:
             warn_once(
-                f"The approximate search has found {percent(recall, 0)} of the nearest points, judged by {len(sample)} of "
-                f"{len(queries):,}. Features without structure cannot be indexed: search exactly, or among fewer "
+                f"The approximate search has found {percent(recall, 0)} of the nearest points, judged by {len(sample)} "
+                f"of {len(queries):,}. Features without structure cannot be indexed: search exactly, or among fewer "
                 "features, such as principal components.",
                 "recall",
             )

@@ -15,15 +15,17 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid._point_checks import check_points
+from pellucid.auditing.measuring import Measures, held_out_deviations, measure, require_room
 from pellucid.comparing import FamilyComparison, compare_families
 from pellucid.deviations import Deviation, squared_error
-from pellucid.errors import InputError, Parameter, quietly
-from pellucid.metrics import deviation_rmse, generalized_auc, local_generalized_auc
+from pellucid.errors import InputError, Parameter
+from pellucid.metrics import generalized_auc
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.numbers import percent
 from pellucid.trust import FEWEST, LEVEL, Calibration, HeldOut, check_level, held_out, median_bounds, no_bound_reason
 from pellucid.verdicts import NEAR_ZERO
-from pellucid.witnesses.base import HeldOutWitnesses, Witnesses, WitnessFamily
+from pellucid.witnesses.base import Witnesses, WitnessFamily
+from pellucid.witnesses.refitted import respond
 from pellucid.witnesses.witness import Witness
 
 # Squares of larger numbers overflow.
@@ -80,16 +82,15 @@ class Audit:
     """The measure of the deviations."""
     comparison: FamilyComparison | None = field(default=None, repr=False)
     """How the family was chosen, if it was."""
+    measures: Measures | None = field(default=None, repr=False)
+    """What was measured at the members, if it was kept."""
 
     @cached_property
     def held_out_deviations(self) -> Tensor:
         """(n,) D_i of each neighborhood at members that its witness was not fitted to: exact for linear witnesses, by
         folds for others; see `WitnessFamily.held_out_values`.
         """
-        witnesses = self.witnesses
-        with quietly():  # the neighborhoods are those of which a fit has warned already
-            values = self.family.held_out_values(witnesses.x, witnesses.f, witnesses.hoods)
-        return HeldOutWitnesses(witnesses=witnesses, values=values).deviations(self.deviation).cpu()
+        return held_out_deviations(self.witnesses, self.family, self.deviation)
 
     def quantiles(self, *, held_out: bool = False) -> dict[float, float]:
         """Quantiles of the deviations, where the witnesses were fitted or held out."""
@@ -110,18 +111,18 @@ class Audit:
         return torch.argsort(self.deviations, descending=True, stable=True)[:count].tolist()
 
     @cached_property
+    def _measures(self) -> Measures:
+        return measure(self.witnesses, self.deviation) if self.measures is None else self.measures
+
+    @cached_property
     def distances(self) -> np.ndarray:
         """(n, K) mean of |predictor - witness| over the members of each neighborhood, for each output."""
-        hoods = self.witnesses.hoods
-        misses = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).abs()
-        return np.asarray((hoods.sum_members(misses) / hoods.sizes[:, None]).cpu().numpy())
+        return np.asarray(self._measures.distances.cpu().numpy())
 
     @cached_property
     def rmse_by_output(self) -> np.ndarray:
         """(n, K) root mean squared error between predictor and witness over the members of each neighborhood."""
-        hoods = self.witnesses.hoods
-        squares = (self.witnesses.f[hoods.members].double() - self.witnesses.at_members().double()).square()
-        return np.asarray((hoods.sum_members(squares) / hoods.sizes[:, None]).sqrt().cpu().numpy())
+        return np.asarray(self._measures.squares.sqrt().cpu().numpy())
 
     def relative(self) -> np.ndarray:
         """(n,) `distances` in standard deviations of each output, averaged over outputs: ranks neighborhoods."""
@@ -276,7 +277,9 @@ def audit(
 ) -> Audit:
     """Fit witnesses to finished predictions and report how far they can be trusted.
 
-    Needs no training and no gradients: f may come from any model, scikit-learn's included.
+    Needs no training and no gradients: f may come from any model, scikit-learn's included. Of very many neighborhoods
+    (more than four million members) no more than a part is in memory at a time: witnesses are then fitted again
+    whenever they are asked, and are the same.
 
     Parameters
     ----------
@@ -321,16 +324,17 @@ def audit(
             got=f"{family!r}",
             parameter="family",
         )
-    witnesses = family.best_response(x, f, hoods).named(features, outputs)
-    spread = f[hoods.members].double() - (hoods.sum(f.double()) / hoods.sizes[:, None])[hoods.rows]
-    residual = f[hoods.members].double() - witnesses.at_members().double()
-    total = float(spread.square().sum())
+    require_room(hoods, f.shape[1])
+    witnesses = respond(family, x, f, hoods).named(features, outputs)
+    measures = measure(witnesses, deviation)
+    at_centers = f[hoods.centers]
     return Audit(
-        deviations=witnesses.deviations(deviation).cpu(),
-        local_auc=local_generalized_auc(f, witnesses.at_members(), hoods),
-        global_auc=generalized_auc(f[hoods.centers], witnesses.at_centers()),
-        rmse=deviation_rmse(f, witnesses),
-        explained=1 - float(residual.square().sum()) / total if total > 0 else math.nan,
+        deviations=measures.deviations,
+        local_auc=measures.local_auc,
+        global_auc=generalized_auc(at_centers, measures.at_centers),
+        rmse=float((at_centers.double() - measures.at_centers.double()).square().mean().sqrt()),
+        explained=measures.explained,
+        measures=measures,
         witnesses=witnesses,
         family=family,
         judges=judges,

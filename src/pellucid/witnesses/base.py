@@ -85,6 +85,17 @@ class WitnessFamily(ABC):
         x, f = check_points(x, f, hoods)
         return values_by_folds(self.best_response, x, f, hoods, folds=folds)
 
+    def warn_of(self, hoods: BaseNeighborhoods, n_features: int) -> None:  # noqa: B027 - most have nothing to say
+        """Warn of neighborhoods that are too small for the family, as `best_response` does; by default of none.
+
+        Parameters
+        ----------
+        hoods : BaseNeighborhoods
+            The neighborhoods.
+        n_features : int
+            The number of features P that witnesses read.
+        """
+
     @property
     def is_linear(self) -> bool:
         """Whether the witnesses' values are linear in f, for given features and neighborhoods: sums and multiples of

@@ -187,6 +187,10 @@ class BestOf(WitnessFamily):
             return super().held_out_values(x, f, hoods, folds=folds)
         return self.best_response(x, f, hoods).held_out_values(folds=folds)
 
+    def warn_of(self, hoods: BaseNeighborhoods, n_features: int) -> None:
+        for family in self.families:
+            family.warn_of(hoods, n_features)
+
     def effective_size(self, n_features: int) -> int:
         # Each family can follow only predictors in sets of measure 0 from its own size on, and so can their union.
         return max(family.effective_size(n_features) for family in self.families)

@@ -109,8 +109,7 @@ class LinearFamily(WitnessFamily):
         x, f = check_points(x, f, hoods)
         if self.ridge == "auto" or (self.ridge > 0 and x.shape[1] > _MANY_FEATURES):
             return self._ridge_response(x, f.detach(), hoods)
-        if not self.ridge:
-            _warn_of_small(hoods, x.shape[1])
+        self.warn_of(hoods, x.shape[1])
         parameters, residuals = _least_squares(x, f.detach(), hoods, self.ridge, self.intercept)
         return LinearWitnesses(
             x=x,
@@ -124,6 +123,10 @@ class LinearFamily(WitnessFamily):
             least_others=self.least_others,
             family=self,
         )
+
+    def warn_of(self, hoods: BaseNeighborhoods, n_features: int) -> None:
+        if not self.ridge:
+            _warn_of_small(hoods, n_features)
 
     def _ridge_response(self, x: Tensor, f: Tensor, hoods: BaseNeighborhoods) -> LinearWitnesses:
         """A fit that also tells the values at members, and how free each is, for ridges above 0."""
