@@ -49,3 +49,40 @@ def search_range(
                 hits += 1
         sizes[i] = hits - before
     return rows[:hits], similarity[:hits]
+
+
+TILE = 4096  # rows of the pool that stay in the cache while the queries of a shard pass by
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def pairs_range(words, counts, folds, lost, last, need, begin, end):
+    """The pairs i < j of rows, begin <= i < end, that have at least need[|i| + |j|] bits in common.
+
+    Rows are sorted by their number of bits; only those before last[i] have few enough. Returns both rows of each pair
+    and the bits that they have in common, tile by tile. Folds as in `search_range`.
+    """
+    left, right = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
+    common = np.empty(1024, dtype=np.int64)
+    hits = 0
+    for start in range(begin + 1, last[end - 1], TILE):
+        for i in range(begin, end):
+            count, lost_here = counts[i], lost[i]
+            a, b, c, d = folds[i, 0], folds[i, 1], folds[i, 2], folds[i, 3]
+            for j in range(max(start, i + 1), min(start + TILE, last[i])):
+                bound = np.int64(
+                    ones(a & folds[j, 0]) + ones(b & folds[j, 1]) + ones(c & folds[j, 2]) + ones(d & folds[j, 3])
+                ) + min(lost_here, lost[j])
+                least = need[count + counts[j]]
+                if bound < least:
+                    continue
+                both = 0
+                for word in range(words.shape[1]):
+                    both += np.int64(ones(words[i, word] & words[j, word]))
+                if both >= least:
+                    if hits == len(left):
+                        left = np.concatenate((left, np.empty_like(left)))
+                        right = np.concatenate((right, np.empty_like(right)))
+                        common = np.concatenate((common, np.empty_like(common)))
+                    left[hits], right[hits], common[hits] = i, j, both
+                    hits += 1
+    return left[:hits], right[:hits], common[:hits]
