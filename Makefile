@@ -46,6 +46,7 @@ format: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.nearest
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.molecules
 	$(BIN)/python -m benchmarks.startup
 

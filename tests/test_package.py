@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import run
+from benchmarks import run, scale
 
 from pellucid.registry import data_sets
 
@@ -129,6 +129,12 @@ def test_the_tables_are_the_benchmarks_that_were_measured(name):
     assert run.table(report) in (ROOT / "benchmarks" / "README.md").read_text()
 
 
+def test_the_table_of_sizes_is_what_was_measured():
+    report = json.loads((ROOT / "benchmarks" / "scale.json").read_text())
+    assert {*report["parts"]} == {*scale.PARTS}
+    assert scale.table(report) in (ROOT / "benchmarks" / "README.md").read_text()
+
+
 def test_the_readme_tells_the_cost_that_was_measured():
     rows = json.loads((ROOT / "benchmarks" / "core.json").read_text())["rows"]
     (cost,) = (r["ratio"] for r in rows if r["name"].endswith(": symmetric") and r["against"] == "no game")
@@ -143,6 +149,7 @@ def test_the_readme_tells_the_cost_that_was_measured():
         ("molecules", "times faster"),
         ("nearest", "times the cost"),
         ("startup", "s of processor time"),
+        ("scale", "processor time"),
     ],
 )
 def test_the_benchmarks_run(name, unit):

@@ -79,7 +79,8 @@ def measure(witnesses: Witnesses, deviation: Deviation) -> Measures:
             )
         )
     explained = 1 - missed / total if total > 0 else math.nan
-    return Measures(*(torch.cat(column) for column in zip(*collected, strict=True)), explained=explained)
+    deviations, auc, at_centers, distances, squares = (torch.cat(column) for column in zip(*collected, strict=True))
+    return Measures(deviations, auc, at_centers, distances, squares, explained)
 
 
 def held_out_deviations(witnesses: Witnesses, family: WitnessFamily, deviation: Deviation) -> Tensor:

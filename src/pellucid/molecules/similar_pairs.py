@@ -50,7 +50,8 @@ def ranges(file: FingerprintFile, shards: int, *, threshold: float = 0.6) -> lis
     """
     shards = _checks.whole(shards, 1, "shards")
     pairs = np.cumsum(_ends(file, _need(file, threshold)) - np.arange(len(file)))
-    cuts = np.searchsorted(pairs, np.linspace(0, pairs[-1], shards + 1)[1:-1]) if len(pairs) else []
+    total = pairs[-1] if len(pairs) else 0
+    cuts = np.searchsorted(pairs, np.linspace(0, total, shards + 1)[1:-1]).tolist()
     bounds = np.unique([0, *cuts, len(file)]).tolist()
     return list(pairwise(bounds))
 
@@ -172,7 +173,7 @@ def _ends(file: FingerprintFile, need: Array) -> Array:
     """(N,) where the sets end that have few enough bits: the smaller set must have as many as are needed in common."""
     counts = np.asarray(file.counts, dtype=np.int64)
     most = np.searchsorted(need, counts, side="right") - 1 - counts
-    return np.maximum(np.searchsorted(counts, most, side="right"), np.arange(len(counts)))
+    return np.asarray(np.maximum(np.searchsorted(counts, most, side="right"), np.arange(len(counts))))
 
 
 def _search(file: FingerprintFile, need: Array, begin: int, end: int) -> tuple[Array, Array, Array]:

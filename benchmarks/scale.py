@@ -1,0 +1,271 @@
+"""What sizes cost: processor time and memory over decades, on one thread, and what a user would write instead.
+
+    python -m benchmarks.scale              # measure, save, and update the table in benchmarks/README.md
+    python -m benchmarks.scale audit pairs  # these parts alone; the others stay as they were
+    python -m benchmarks.scale --smoke      # tiny sizes, nothing saved: shows that everything runs
+
+Every figure comes from a fresh process with one thread; memory is the peak beyond what stood in memory when the job
+began. Sizes end where a job takes minutes. Molecules are those of MOSES; without that file the pairs are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from paper.runs import write_section
+
+import pellucid as pl
+from pellucid.neighborhoods import Neighborhoods
+
+HERE = Path(__file__).parent
+REPORT = HERE / "scale.json"
+K = 15
+MEMBERS = 30
+Job: TypeAlias = tuple[str, Callable[[int], Callable[[], object]], tuple[int, ...]]
+"""What it is; from a size to what is measured, after all that is not; sizes."""
+
+
+def normal(n: int, p: int = 10) -> NDArray[np.float64]:
+    return np.random.default_rng(0).normal(size=(n, p))
+
+
+def curved(n: int, p: int = 100) -> NDArray[np.float64]:
+    """Points near a surface of eight dimensions, as data with many features usually are."""
+    rng = np.random.default_rng(0)
+    return np.tanh(rng.normal(size=(n, 8)) @ rng.normal(size=(8, p))) + 0.05 * rng.normal(size=(n, p))
+
+
+def warm(x: NDArray[np.float64]) -> None:
+    """Compile, by either way of the search."""
+    for p in (2, x.shape[1], 50):
+        pl.nearest(normal(500, p), k=K)
+
+
+def exact(n: int) -> Callable[[], object]:
+    x = normal(n)
+    warm(x)
+    return lambda: pl.nearest(x, k=K)
+
+
+def repeated(n: int) -> Callable[[], object]:
+    x = normal(1000)[np.random.default_rng(1).integers(0, 1000, n)]
+    warm(x)
+    return lambda: pl.nearest(x, k=K)
+
+
+def scikit(n: int) -> Callable[[], object]:
+    from sklearn.neighbors import NearestNeighbors
+
+    x = normal(n)
+    return lambda: NearestNeighbors(n_neighbors=K).fit(x).kneighbors(x)
+
+
+def exact_wide(n: int) -> Callable[[], object]:
+    x = curved(n)
+    warm(x)
+    return lambda: pl.nearest(x, k=K)
+
+
+def approximate(n: int) -> Callable[[], object]:
+    x = curved(n)
+    pl.nearest(curved(6000), k=K, approximate=True)  # compile
+    return lambda: pl.nearest(x, k=K, approximate=True)
+
+
+def audited(family: pl.WitnessFamily, n: int) -> Callable[[], object]:
+    x = np.cumsum(normal(n, 5), axis=0)
+    f = np.sin(x[:, 0]) + 0.1 * x[:, 1]
+    members = ((torch.arange(n)[:, None] + torch.arange(MEMBERS)) % n).flatten()
+    hoods = Neighborhoods.checked(members, torch.arange(n + 1) * MEMBERS, torch.arange(n), n)
+    str(pl.audit(f, x, hoods.select(slice(0, 50)), family))  # compile
+    return lambda: str(pl.audit(f, x, hoods, family))
+
+
+def linear_audit(n: int) -> Callable[[], object]:
+    return audited(pl.LinearFamily(), n)
+
+
+def tree_audit(n: int) -> Callable[[], object]:
+    return audited(pl.TreeFamily(), n)
+
+
+def linear_loop(n: int) -> Callable[[], object]:
+    from sklearn.linear_model import LinearRegression
+
+    x = np.cumsum(normal(n, 5), axis=0)
+    f = np.sin(x[:, 0]) + 0.1 * x[:, 1]
+
+    def loop() -> None:
+        for i in range(n):
+            own = (i + np.arange(MEMBERS)) % n
+            LinearRegression().fit(x[own], f[own]).predict(x[own])
+
+    return loop
+
+
+def moses(n: int) -> list[str]:
+    from pellucid.molecules import moses as file
+
+    with gzip.open(file(), "rt") as lines:
+        next(lines)
+        return [line.strip() for line in islice(lines, n)]
+
+
+def similar(n: int) -> Callable[[], object]:
+    from pellucid.molecules.fingerprint_files import FingerprintFile
+    from pellucid.molecules.fingerprints import Morgan
+    from pellucid.molecules.similar_pairs import find_pairs
+
+    folder = tempfile.mkdtemp()
+    FingerprintFile.write(f"{folder}/some", Morgan()(["CCO", "CCCO"]))
+    find_pairs(f"{folder}/some", f"{folder}/shards", shards=1, progress=False)  # compile
+    FingerprintFile.write(f"{folder}/all", Morgan()(moses(n)))
+    return lambda: find_pairs(f"{folder}/all", f"{folder}/shards", shards=8, progress=False)
+
+
+def bulk(n: int) -> Callable[[], object]:
+    from rdkit import Chem, DataStructs
+    from rdkit.Chem import rdFingerprintGenerator
+
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    prints = [generator.GetFingerprint(Chem.MolFromSmiles(text)) for text in moses(n)]
+
+    def loop() -> None:
+        for i, fingerprint in enumerate(prints):
+            values = np.array(DataStructs.BulkTanimotoSimilarity(fingerprint, prints[:i]))
+            np.flatnonzero(values > 0.6)
+
+    return loop
+
+
+PARTS: dict[str, tuple[Job, ...]] = {
+    "nearest": (
+        (f"`nearest`, 10 features, {K} each", exact, (1000, 10_000, 100_000)),
+        ("the same with `NearestNeighbors`", scikit, (1000, 10_000, 30_000)),
+        ("`nearest`, 1,000 places", repeated, (1000, 10_000, 100_000, 1_000_000)),
+    ),
+    "wide": (
+        ("`nearest`, 100 features", exact_wide, (1000, 10_000, 30_000)),
+        ("`nearest(approximate=True)`, 100 features", approximate, (10_000, 30_000, 100_000)),
+    ),
+    "audit": (
+        (f"`audit`, printed: linear, {MEMBERS} members", linear_audit, (1000, 10_000, 100_000, 1_000_000)),
+        ("loop over `LinearRegression`, fit and predict alone", linear_loop, (1000, 10_000)),
+    ),
+    "trees": ((f"`audit`, printed: trees, {MEMBERS} members", tree_audit, (1000, 10_000, 100_000)),),
+    "pairs": (
+        ("`find_pairs`, MOSES, 2,048 bits, similarity > 0.6", similar, (1000, 10_000, 100_000)),
+        ("loop over `BulkTanimotoSimilarity`, each pair once", bulk, (1000, 10_000)),
+    ),
+}
+
+
+def memory(kind: str) -> int:
+    found = re.search(kind + r":\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(found[1]) if found else 0
+
+
+def run_job(part: str, place: int, n: int) -> None:
+    """Print processor seconds, seconds and bytes of one job; in a process of its own."""
+    torch.set_num_threads(1)
+    action = PARTS[part][place][1](n)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
+    before, processor, start = memory("VmRSS"), time.process_time(), time.perf_counter()
+    action()
+    print(time.process_time() - processor, time.perf_counter() - start, memory("VmHWM") - before)
+
+
+def measure(part: str, smoke: bool) -> list[dict[str, Any]]:
+    rows = []
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    for place, (what, _, all_sizes) in enumerate(PARTS[part]):
+        sizes = (200, 400) if smoke else all_sizes
+        values = []
+        for n in sizes:
+            command = [sys.executable, "-m", "benchmarks.scale", "--job", part, str(place), str(n)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
+            if done.returncode:
+                print(f"  {what}: left out. {done.stderr.strip().splitlines()[-1]}", flush=True)
+                break
+            values.append([float(number) for number in done.stdout.split()])
+            print(f"  {what}, {n:,}: {values[-1]}", flush=True)
+        if len(values) < len(sizes):
+            continue
+        took, _, held = zip(*values, strict=True)
+        # The slope in logarithms over the last decade: small sizes cost what starting costs.
+        slope = float(np.log(took[-1] / took[-2]) / np.log(sizes[-1] / sizes[-2]))
+        rows.append({"name": what, "sizes": sizes, "seconds": took, "bytes": held, "exponent": slope})
+    return rows
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as Markdown."""
+    lines = ["| what | points | processor time | memory | exponent |", "|---|---|---|---|---|"]
+    for part in PARTS:
+        for row in report["parts"].get(part, []):
+            columns = (
+                ", ".join(f"{n:,}" for n in row["sizes"]),
+                ", ".join(f"{value:.2g}" if value < 10 else f"{value:.0f}" for value in row["seconds"]) + " s",
+                ", ".join(f"{value / 1e6:.0f}" for value in row["bytes"]) + " MB",
+                f"{row['exponent']:.2f}",
+            )
+            lines.append(f"| {row['name']} | {' | '.join(columns)} |")
+    machine = report["machine"]
+    lines += [
+        "",
+        "One thread, processor time, a fresh process each; exponents between the two largest sizes; "
+        f"{machine['load']}. "
+        f"{machine['cores']} cores ({machine['processor']}), Python {machine['python']}, torch {machine['torch']}.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
+    parser.add_argument("--job", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.job:
+        run_job(arguments.job[0], int(arguments.job[1]), int(arguments.job[2]))
+        return
+    chosen = arguments.parts or list(PARTS)
+    busy = os.getloadavg()[0]
+    measured = {part: measure(part, arguments.smoke) for part in chosen}
+    report = {"parts": measured}
+    if REPORT.exists() and not arguments.smoke:
+        report["parts"] = json.loads(REPORT.read_text())["parts"] | measured
+    cores = os.cpu_count() or 1
+    report["machine"] = {
+        "cores": cores,
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "load": "on a machine that was otherwise idle"
+        if busy < cores / 2
+        else f"on a machine with a load of {busy:.0f}",
+    }
+    print("\n" + table(report))
+    if not arguments.smoke:
+        REPORT.write_text(json.dumps(report, indent=1) + "\n")
+        write_section(HERE / "README.md", "benchmarks-scale", table(report))
+
+
+if __name__ == "__main__":
+    main()
