@@ -166,7 +166,7 @@ def _need(file: FingerprintFile, threshold: float) -> Array:
     need = np.maximum(np.floor(threshold / (1 + threshold) * total).astype(np.int64) - 1, 0)
     while (short := ~(need > threshold * (total - need))).any():  # the comparison that defines similar, to the last bit
         need[short] += 1
-    return need
+    return np.asarray(need)
 
 
 def _ends(file: FingerprintFile, need: Array) -> Array:
