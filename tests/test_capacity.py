@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pellucid as pl
-from pellucid import _capacity, _nearest
+from pellucid import _capacity, _nearest, errors
 from pellucid.errors import InputError, PellucidWarning
 
 
@@ -40,6 +40,7 @@ def test_the_memory_of_a_search_is_what_it_takes():
 
 @pytest.mark.parametrize("walks", [True, False])
 def test_a_long_search_says_so_before_it_starts(monkeypatch, walks):
+    monkeypatch.setattr(errors, "_warned", set())  # one line, two ways
     monkeypatch.setattr(_nearest, "_FEWEST_LONG", 100)
     monkeypatch.setattr(_nearest.Tree, "_walking_pays", lambda *_: walks)
     x = np.random.default_rng(0).normal(size=(2000, 5))
