@@ -13,6 +13,7 @@ from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
 from pellucid.tables import require_column
+from pellucid.tabular.aims import Aim, aim_of, checked_wanted
 from pellucid.tabular.counterfactuals import Counterfactual, CounterfactualSearch
 from pellucid.tabular.explanation import NearRow, RowExplanation, Term
 from pellucid.tabular.frames import Frame
@@ -89,7 +90,7 @@ class RowExplanations(Sequence[RowExplanation]):
             scaled=encoding.scaled(codes),
             level=level,
             changeable=tuple(names if changeable is None else changeable),
-            wanted=_checked_wanted(wanted, model),
+            wanted=checked_wanted(wanted, model),
             labels=tuple(f"row {i + 1}" for i in range(len(frame))) if labels is None else tuple(labels),
         )
 
@@ -109,7 +110,7 @@ class RowExplanations(Sequence[RowExplanation]):
     @cached_property
     def values(self) -> np.ndarray:
         """(n, K) of the network, in standard deviations or quarter log-odds."""
-        return self.model._exact_values(self.scaled)
+        return self.model.exact_values(self.scaled)
 
     @cached_property
     def prediction(self) -> np.ndarray:
@@ -213,7 +214,7 @@ class RowExplanations(Sequence[RowExplanation]):
         interval = self.intervals[i]
         classes = task.probabilities(self.prediction[i : i + 1])[0] if task.classes else None
         calibrated = model.calibrated_probabilities(self.prediction[i : i + 1])[0] if task.classes else None
-        aim = self._aim(i, classes)
+        aim = aim_of(model, self.wanted, self.prediction[i])
         law = laws[place]
         return RowExplanation(
             label=self.labels[i],
@@ -234,7 +235,7 @@ class RowExplanations(Sequence[RowExplanation]):
             stability=None if np.isnan(self.stability[i]) else float(self.stability[i]),
             stability_word=stability_word(float(self.stability[i])),
             neighbors=self._neighbors(i, place, neighborhoods),
-            counterfactuals=() if aim is None else self._counterfactuals(i, place, laws, aim),
+            counterfactuals=() if aim is None else self._counterfactuals(i, place, aim),
             wanted=None if aim is None else aim.words,
             level=self.level,
             members=neighborhoods.size,
@@ -285,84 +286,11 @@ class RowExplanations(Sequence[RowExplanation]):
             for row, distance, value in zip(places, neighborhoods.distances[place], values, strict=False)
         )
 
-    # -- counterfactuals -----------------------------------------------------------------------------------------
-
-    def _aim(self, i: int, classes: np.ndarray | None) -> _Aim | None:
-        """What counterfactuals of a row are to reach; None if there is nothing to reach."""
-        if classes is None:
-            if self.wanted is None:
-                return None
-            low, high = self.wanted
-            value = self.prediction[i, 0]
-            if low <= value <= high:
-                return None
-            words = " and ".join(
-                f"{word} {end:g}" for word, end in (("at least", low), ("at most", high)) if np.isfinite(end)
-            )
-            return _Aim(words, 0, 1.0 if value < low else -1.0, low, high)
-        names = self.model.task_.classes
-        order = np.argsort(-classes, kind="stable")
-        other = int(order[1]) if self.wanted is None else names.index(self.wanted)
-        if other == order[0]:
-            return None
-        return _Aim(str(names[other]), other, 1.0, np.nan, np.nan)
-
-    def _counterfactuals(self, i: int, place: int, laws: Witnesses, aim: _Aim) -> tuple[Counterfactual, ...]:
-        model, task = self.model, self.model.task_
+    def _counterfactuals(self, i: int, place: int, aim: Aim) -> tuple[Counterfactual, ...]:
+        neighborhoods, laws = self._parts[i // _PIECE]
         if not is_linear(laws):
             # A tree has no slopes: those of a line through the same members show the way.
-            hoods = self._parts[i // _PIECE][0]
-            laws = model.witnesses(hoods, "linear")
-        slopes = linear_coefficients(laws)[place]
-        two = len(task.classes) == 2
-        gain = aim.sign * (slopes[:, 0] * (1 if aim.output else -1) if two else slopes[:, aim.output])
-
-        def accept(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            values = model._exact_values(model.encoding_.scaled(codes))
-            if task.classes:
-                probabilities = task.probabilities(task.natural(values))
-                return probabilities.argmax(1) == aim.output, probabilities[:, aim.output]
-            numbers = task.natural(values)[:, 0]
-            return (numbers >= aim.low) & (numbers <= aim.high), numbers
-
-        search = CounterfactualSearch(encoding=model.encoding_, accept=accept)
-        return search.find(self.codes[i], gain, self.changeable)
-
-
-@final
-@dataclass(frozen=True)
-class _Aim:
-    """What a counterfactual is to reach: a class, or a range of numbers above or below the prediction."""
-
-    words: str
-    output: int
-    sign: float
-    low: float
-    high: float
-
-
-def _checked_wanted(wanted: Any, model: TableModel) -> Any:
-    if wanted is None:
-        return None
-    if model.task == "classification":
-        wanted = wanted.item() if isinstance(wanted, np.generic) else wanted
-        if wanted not in model.task_.classes:
-            raise InputError(
-                f"{Parameter('wanted')} must be one of the classes, {', '.join(map(str, model.task_.classes[:8]))}",
-                got=f"{wanted!r}",
-                parameter="wanted",
-            )
-        return wanted
-    try:
-        low, high = wanted
-        pair = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
-    except (TypeError, ValueError):
-        pair = (np.nan, np.nan)
-    if not pair[0] <= pair[1]:
-        raise InputError(
-            f"{Parameter('wanted')} must be two numbers, between which the prediction is to be; either may be None",
-            got=f"{wanted!r}",
-            cure="try (None, 100)",
-            parameter="wanted",
-        )
-    return pair
+            laws = self.model.witnesses(neighborhoods.of(place), "linear")
+            place = 0
+        search = CounterfactualSearch(encoding=self.model.encoding_, accept=aim.accept)
+        return search.find(self.codes[i], aim.gain(linear_coefficients(laws)[place]), self.changeable)

@@ -35,6 +35,16 @@ class RowNeighborhoods:
         """(n, P) scaled features of the centers."""
         return self.points[self.hoods.centers]
 
+    def of(self, i: int) -> RowNeighborhoods:
+        """One of them alone."""
+        m = self.size
+        return RowNeighborhoods(
+            points=self.points[i * m : (i + 1) * m],
+            hoods=regular(1, m),
+            nearest=self.nearest[i : i + 1],
+            distances=self.distances[i : i + 1],
+        )
+
 
 def regular(count: int, size: int) -> Neighborhoods:
     """Neighborhoods of `size` points each, one after the other, of which the first is the center."""

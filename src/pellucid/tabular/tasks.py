@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from pellucid.errors import InputError
 
+TASKS = ("regression", "classification")
 _SMALLEST = 1e-7
 _QUARTERS = 4.0
 # Probabilities are moved away from 0 and 1 by so much before log-odds are taken.
