@@ -31,7 +31,7 @@ def test_the_planted_laws_are_recovered_in_the_units_of_the_table():
 @pytest.mark.parametrize("witness", ["linear", "sparse", "tree"])
 def test_contributions_add_up_to_the_difference_that_they_explain(regressor, table, witness):
     model = regressor.model_
-    hoods = model.neighborhoods(model._read(table[0][:20]))
+    hoods = model.neighborhoods(model.read(table[0][:20]))
     laws = model.witnesses(hoods, witness)
     k, members = hoods.nearest.shape[1], hoods.points.reshape(20, hoods.size, -1)
     amounts = contributions(laws, members[:, 0], members[:, 1 : 1 + k], model.encoding_)

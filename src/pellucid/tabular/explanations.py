@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -14,11 +14,12 @@ from torch import Tensor
 from pellucid.errors import InputError, Parameter
 from pellucid.tables import require_column
 from pellucid.tabular.aims import Aim, aim_of, checked_wanted
+from pellucid.tabular.bulk import LawNumbers, LearnedRowLaws, PiecewiseLaws
 from pellucid.tabular.counterfactuals import Counterfactual, CounterfactualSearch
 from pellucid.tabular.explanation import NearRow, RowExplanation, Term
 from pellucid.tabular.frames import Frame
 from pellucid.tabular.law_text import effect, equation, usual
-from pellucid.tabular.laws import contributions, held_out_shares, is_linear, linear_coefficients
+from pellucid.tabular.laws import is_linear, linear_coefficients
 from pellucid.tabular.neighborhoods import RowNeighborhoods
 from pellucid.tabular.stability import law_stability, stability_word
 from pellucid.trust import Calibration, no_bound_reason
@@ -27,8 +28,6 @@ from pellucid.witnesses import Witnesses
 if TYPE_CHECKING:
     from pellucid.tabular.model import TableModel
 
-# Rows whose neighborhoods are held in memory at once.
-_PIECE = 2048
 # Nearest rows, and columns of these, that an explanation keeps.
 _NEAR, _CELLS = 8, 4
 
@@ -97,15 +96,12 @@ class RowExplanations(Sequence[RowExplanation]):
     # -- arrays --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _parts(self) -> list[tuple[RowNeighborhoods, Witnesses]]:
-        parts = []
-        for piece in self.scaled.split(_PIECE):
-            neighborhoods = self.model.neighborhoods(piece)
-            parts.append((neighborhoods, self.model.witnesses(neighborhoods)))
-        return parts
+    def _laws(self) -> PiecewiseLaws:
+        return PiecewiseLaws(model=self.model, scaled=self.scaled)
 
-    def _together(self, compute: Callable[[RowNeighborhoods, Witnesses], np.ndarray]) -> np.ndarray:
-        return np.concatenate([compute(*part) for part in self._parts])
+    @cached_property
+    def _numbers(self) -> LawNumbers:
+        return self._laws.numbers()
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -120,47 +116,39 @@ class RowExplanations(Sequence[RowExplanation]):
     @cached_property
     def law(self) -> np.ndarray:
         """(n, K) what the laws say of their own rows."""
-        return self.model.task_.natural(self._together(lambda _, laws: laws.at_centers().double().numpy()))
+        return self.model.task_.natural(self._numbers.at_rows)
 
     @cached_property
     def contributions(self) -> np.ndarray:
         """(n, C, K)."""
-
-        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
-            k = neighborhoods.nearest.shape[1]
-            members = neighborhoods.points.reshape(len(neighborhoods.hoods), neighborhoods.size, -1)
-            return contributions(laws, members[:, 0], members[:, 1 : 1 + k], self.model.encoding_)
-
-        return self._together(compute) * self.model.task_.scale
+        return self._numbers.contributions * self.model.task_.scale
 
     @property
     def base(self) -> np.ndarray:
         """(n, K) the mean of each law over the nearest rows."""
         return np.asarray(self.law - self.contributions.sum(1))
 
-    @cached_property
-    def _held_out(self) -> np.ndarray:
-        return self._together(lambda hoods, laws: np.stack(held_out_shares(laws, hoods.size), axis=1))
+    @property
+    def coefficients(self) -> np.ndarray | None:
+        """(n, P, K) coefficients of the laws, of scaled features, in standard deviations or quarter log-odds; None for
+        trees.
+        """
+        return self._numbers.coefficients
 
     @property
     def held_out_explained(self) -> np.ndarray:
         """(n, K)."""
-        return np.asarray(self._held_out[:, 0])
+        return self._numbers.held_out_explained
 
     @property
     def held_out_deviation(self) -> np.ndarray:
         """(n, K) mean distance between law and network at points that the law was not fitted to."""
-        return np.asarray(self._held_out[:, 1] * self.model.task_.scale)
+        return self._numbers.held_out_deviation * self.model.task_.scale
 
-    @cached_property
+    @property
     def deviation(self) -> np.ndarray:
         """(n, K) mean distance between law and network at the members that it was fitted to, in inner units."""
-
-        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
-            misses = (laws.f - laws.at_members()).abs().double().numpy()
-            return np.asarray(misses.reshape(len(neighborhoods.hoods), neighborhoods.size, -1).mean(1))
-
-        return self._together(compute)
+        return self._numbers.deviation
 
     @cached_property
     def bound(self) -> np.ndarray:
@@ -184,10 +172,12 @@ class RowExplanations(Sequence[RowExplanation]):
     @cached_property
     def stability(self) -> np.ndarray:
         """(n,)."""
-        ends = np.cumsum([len(hoods.hoods) for hoods, _ in self._parts])[:-1]
-        outputs = np.split(self.output, ends)
+        learned = LearnedRowLaws(model=self.model)
         return np.concatenate(
-            [law_stability(self.model, *part, k) for part, k in zip(self._parts, outputs, strict=True)]
+            [
+                law_stability(neighborhoods, laws, self.output[rows], learned)
+                for rows, neighborhoods, laws in self._laws.at_members(self.coefficients)
+            ]
         )
 
     # -- words -----------------------------------------------------------------------------------------------------
@@ -208,8 +198,7 @@ class RowExplanations(Sequence[RowExplanation]):
 
     def _explain(self, i: int) -> RowExplanation:
         model, task, k = self.model, self.model.task_, int(self.output[i])
-        piece, place = divmod(i, _PIECE)
-        neighborhoods, laws = self._parts[piece]
+        place, neighborhoods, laws = self._laws.of_row(i)
         bound, explained = self.bound[i, k], self.held_out_explained[i, k]
         interval = self.intervals[i]
         classes = task.probabilities(self.prediction[i : i + 1])[0] if task.classes else None
@@ -235,7 +224,7 @@ class RowExplanations(Sequence[RowExplanation]):
             stability=None if np.isnan(self.stability[i]) else float(self.stability[i]),
             stability_word=stability_word(float(self.stability[i])),
             neighbors=self._neighbors(i, place, neighborhoods),
-            counterfactuals=() if aim is None else self._counterfactuals(i, place, aim),
+            counterfactuals=() if aim is None else self._counterfactuals(i, aim),
             wanted=None if aim is None else aim.words,
             level=self.level,
             members=neighborhoods.size,
@@ -286,8 +275,8 @@ class RowExplanations(Sequence[RowExplanation]):
             for row, distance, value in zip(places, neighborhoods.distances[place], values, strict=False)
         )
 
-    def _counterfactuals(self, i: int, place: int, aim: Aim) -> tuple[Counterfactual, ...]:
-        neighborhoods, laws = self._parts[i // _PIECE]
+    def _counterfactuals(self, i: int, aim: Aim) -> tuple[Counterfactual, ...]:
+        place, neighborhoods, laws = self._laws.of_row(i)
         if not is_linear(laws):
             # A tree has no slopes: those of a line through the same members show the way.
             laws = self.model.witnesses(neighborhoods.of(place), "linear")

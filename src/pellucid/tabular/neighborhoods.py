@@ -31,6 +31,11 @@ class RowNeighborhoods:
         return len(self.points) // len(self.hoods)
 
     @property
+    def members(self) -> Tensor:
+        """(n, m, P) scaled features of the members, the center first."""
+        return self.points.reshape(len(self.hoods), self.size, -1)
+
+    @property
     def centers(self) -> Tensor:
         """(n, P) scaled features of the centers."""
         return self.points[self.hoods.centers]

@@ -82,7 +82,7 @@ def _map(law_map: LawMap) -> dict[str, Any]:
         if several
         else "One law for all rows",
         "regions": [
-            {"rule": region.rule[:1].upper() + region.rule[1:], "count": counted(region.count, "row"),
+            {"rule": region.rule, "count": counted(region.count, "row"),
              "law": typeset(region.law), "prediction": fixed(region.prediction, digits),
              "explained": None if region.explained is None else percent(region.explained, 0)}
             for region in law_map.regions
