@@ -85,7 +85,7 @@ def test_counterfactuals_change_the_answer_and_only_what_is_allowed(binary, tabl
             count += 1
             assert {change.column for change in one.changes} <= {"rooms", "colour"}
             codes = np.array(one.codes)
-            values = binary.model_._exact_values(binary.model_.encoding_.scaled(codes[None]))
+            values = binary.model_.exact_values(binary.model_.encoding_.scaled(codes[None]))
             assert (values[0, 0] > 0) == (explanation.wanted == "dear")
             assert explanation.wanted != answers[i]
             same = [

@@ -21,6 +21,7 @@ from pellucid.tabular.frames import Frame, frame_of, is_data_frame
 from pellucid.tabular.model import TableModel
 from pellucid.tabular.network import NetworkFactory
 from pellucid.tabular.presets import settings_for
+from pellucid.text_tables import printable
 from pellucid.trust import LEVEL
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
             device=self.device,
         )
         if self.verbose:
-            print(*(column.describe() for column in model.columns_), sep="\n")  # noqa: T201 - it was asked for
+            print(*(printable(column.describe()) for column in model.columns_), sep="\n")  # noqa: T201 - it was asked for
         self._keep(model)
         return self
 
@@ -221,18 +222,18 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
                 ensure_min_samples=2 if reset else 1,
                 estimator=self,
             )
+        frame = frame_of(x)
         validate_data(self, x, reset=reset, skip_check_array=True)
-        if is_data_frame(x):
-            if len(x) < (2 if reset else 1):
-                raise InputError(
-                    f"There must be at least {2 if reset else 1} row{'s' if reset else ''}",
-                    got=f"{len(x)} sample(s)",
-                    cure="pass more",
-                    parameter="X",
-                )
-            if not x.shape[1]:
-                raise InputError("There must be columns to learn from", got=f"0 feature(s) (shape={x.shape})")
-        return frame_of(x)
+        if len(frame) < (2 if reset else 1):
+            raise InputError(
+                f"There must be at least {'2 rows' if reset else '1 row'}",
+                got=f"{len(frame)} sample(s)",
+                cure="pass more",
+                parameter="X",
+            )
+        if not frame.columns:
+            raise InputError("There must be columns to learn from", got=f"0 feature(s) (shape={x.shape})")
+        return frame
 
     def _targets(self, y: Any) -> np.ndarray:
         """(N,) numbers or classes, checked."""

@@ -66,7 +66,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
     def describe(self, source: Source[TableRows]) -> list[str]:
         """A line on what was read, and one on each column."""
-        from pellucid.tabular.columns import decide
+        from pellucid.tabular.deciding import decide
 
         data = source.data
         head = f"{source.path.name}: {data.summary()}" if source.path else data.summary()
@@ -78,7 +78,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         """Split the rows, and set up a model that suits their number."""
         from pellucid import runs
         from pellucid.splitting import Parts, split
-        from pellucid.tabular.columns import decide
+        from pellucid.tabular.deciding import decide
         from pellucid.tabular.model import TableModel
         from pellucid.tabular.presets import settings_for
 

@@ -10,7 +10,9 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from pellucid.errors import InputError
 from pellucid.tabular.base_estimator import TransparentEstimator
+from pellucid.tabular.columns import number_in
 from pellucid.tabular.model import TableModel
 from pellucid.trust import LEVEL
 
@@ -92,7 +94,11 @@ class TransparentRegressor(RegressorMixin, TransparentEstimator):  # type: ignor
     _task = "regression"
 
     def _checked_targets(self, y: Any) -> np.ndarray:
-        return np.asarray(column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True))
+        try:
+            checked = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except ValueError as error:
+            raise _refused_numbers(y, error) from None
+        return np.asarray(column_or_1d(checked, warn=True))
 
     def predict_interval(self, X: Any, *, level: float = LEVEL) -> np.ndarray:  # noqa: N803
         """(N, 2) between which numbers the measured one lies with this confidence; NaN where that is not known."""
@@ -121,6 +127,14 @@ class TransparentClassifier(ClassifierMixin, TransparentEstimator):  # type: ign
 
     def _checked_targets(self, y: Any) -> np.ndarray:
         classes = np.asarray(column_or_1d(y, warn=True))
+        blank = np.array([value is None or value != value for value in classes.tolist()], dtype=bool)
+        if blank.any():
+            raise InputError(
+                "Every row must have a class (Input y contains NaN)",
+                got=f"a blank in row {int(blank.argmax()) + 1}",
+                cure="leave such rows out",
+                parameter="y",
+            )
         assert_all_finite(classes, input_name="y")
         check_classification_targets(classes)
         return classes
@@ -146,3 +160,20 @@ class TransparentClassifier(ClassifierMixin, TransparentEstimator):  # type: ign
         """(N, classes) probabilities that mean what they say: calibrated on held-out rows."""
         check_is_fitted(self)
         return self.model_.predict_calibrated(self._frame(X, reset=False))
+
+
+def _refused_numbers(y: Any, error: ValueError) -> ValueError:
+    """An error that says in which row there is no number, where that is what is wrong."""
+    values = np.asarray(y).ravel()
+    numbers = np.array([number_in(value.item() if isinstance(value, np.generic) else value) for value in values])
+    if not (wrong := ~np.isfinite(numbers)).any():
+        return error
+    place = int(wrong.argmax())
+    value, number = values[place], numbers[place]
+    text = isinstance(value, str) and np.isnan(number)
+    return InputError(
+        "Every row must have a number to learn" + ("" if text else f" ({str(error).splitlines()[0].rstrip('.')})"),
+        got=f"{str(value)!r} in row {place + 1}" if text else f"{number:g} in row {place + 1}",
+        cure="correct them, or learn classes with a TransparentClassifier" if text else "leave such rows out",
+        parameter="y",
+    )

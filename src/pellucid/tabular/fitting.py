@@ -16,7 +16,7 @@ from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.named_games import stepper_of
 from pellucid.neighborhoods import Neighborhoods
-from pellucid.tabular.columns import decide, require_some
+from pellucid.tabular.deciding import decide, require_some
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.fitted import FittedTable
 from pellucid.tabular.frames import Frame
