@@ -33,9 +33,9 @@ _FILE = "estimator.json"
 # Parameters that are those of `TableModel`.
 _SHARED = (
     "game", "weight", "witness", "held_out_game", "ridge", "neighbors", "members", "explained_members", "sampler",
-    "play", "share", "width", "depth", "ensemble", "dropout", "embedding", "weight_decay", "learning_rate",
+    "play", "width", "depth", "ensemble", "dropout", "embedding", "weight_decay", "learning_rate",
 )  # fmt: skip
-_CHOSEN = ("epochs", "batch_size", "patience")
+_CHOSEN = ("epochs", "batch_size", "patience", "share")
 # Rows below which more are held out: bounds and intervals need a few dozen.
 _SMALL = 1000
 
@@ -60,7 +60,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         explained_members: int = 64,
         sampler: Any = "mixed",
         play: str = "fresh",
-        share: float = 0.125,
+        share: float | None = None,
         network: NetworkFactory | None = None,
         width: int = 128,
         depth: int = 2,

@@ -252,7 +252,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
         typed = "=" in what and not Path(what).is_file()
         rows = None if typed else self.read(Path(what), reading, model)
-        return ExplanationSet(explained(model, what, rows, settings, level=level), {})
+        return ExplanationSet(explained(model, what, rows, settings, level=level, warn=warn), {})
 
     def demo(self, *, smoke: bool) -> Demo:
         """The table of diabetes patients that comes with scikit-learn."""

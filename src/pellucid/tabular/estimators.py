@@ -39,8 +39,8 @@ _PARAMETERS = """
         Which rows are sampled; see `Sampler`.
     play : {"fresh", "banked"}
         Whether the network is asked about fresh rows in every step, or each row of the table once an epoch.
-    share : float
-        The share of a batch whose neighborhoods play.
+    share : float, optional
+        The share of a batch whose neighborhoods play; by default what suits the number of rows.
     network : callable, optional
         Makes a predictor of your own: from the numbers of features P and outputs K to a module from (B, P) to (B, K).
     width, depth, ensemble, dropout, embedding : int or float

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pellucid.domains import MessageCallback
+from pellucid.errors import Parameter
 from pellucid.options import names_in
 from pellucid.tables import number_of
 from pellucid.tabular.domain_options import TableExplaining
@@ -13,9 +17,18 @@ if TYPE_CHECKING:
     from pellucid.explanations import Explanation
     from pellucid.tabular.model import TableModel
 
+# Rows of a file that are put into words: a page of more could not be opened.
+_MOST = 1000
+
 
 def explained(
-    model: TableModel, what: str, rows: TableRows | None, settings: TableExplaining, *, level: float
+    model: TableModel,
+    what: str,
+    rows: TableRows | None,
+    settings: TableExplaining,
+    *,
+    level: float,
+    warn: MessageCallback,
 ) -> dict[str, Explanation]:
     """Explanations by the labels of the rows.
 
@@ -31,7 +44,15 @@ def explained(
         What counterfactuals may change, and are to reach.
     level : float
         The confidence of bounds and intervals.
+    warn : callable
+        Takes a sentence about rows that are left out.
     """
+    if rows is not None and len(rows) > _MOST:
+        warn(
+            f"{what} has {len(rows):,} rows: the first {_MOST:,} are explained. Predicting with "
+            f"{Parameter('trust', True)} writes laws, bounds and stability of all."
+        )
+        rows = rows.select(np.arange(_MOST))
     columns = [column.name for column in model.encoding_.used]
     labels = [what] if rows is None else rows.labels()
     explanations = model.explain(

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from pellucid.auditing import Audit
     from pellucid.tabular.explanations import RowExplanations
 
-# Rows that pass through the network at once.
-_PIECE = 8192
+# Rows that pass through the network at once: what a layer makes of them stays in the cache.
+_PIECE = 512
+# Rows that an audit measures: more would not make its numbers more precise than they can be read.
+_AUDITED = 10_000
 # Members of a neighborhood for each feature, so that a law of all features is determined; and the most.
 _PER_FEATURE, _MOST_MEMBERS = 3, 256
 
@@ -274,10 +276,10 @@ class TableModel(TableModelSettings):
         return held_out(f, neighborhoods.points, neighborhoods.hoods, self.family(witness), seed=seed)
 
     @staticmethod
-    def _sample(scaled: Tensor, seed: int) -> Tensor:
-        if len(scaled) <= MOST:
+    def _sample(scaled: Tensor, seed: int, most: int = MOST) -> Tensor:
+        if len(scaled) <= most:
             return scaled
-        return scaled[np.sort(np.random.default_rng(seed).permutation(len(scaled))[:MOST])]
+        return scaled[np.sort(np.random.default_rng(seed).permutation(len(scaled))[:most])]
 
     def calibrated(self, data: LabeledRows, *, progress: bool = False) -> FittedTable:
         """The record, with a calibration on these rows; they also choose the witness, if it is "auto"."""
@@ -322,10 +324,13 @@ class TableModel(TableModelSettings):
         )
 
     def audit(self, x: Any) -> Audit:
-        """How well the laws match the network in the neighborhoods of these rows; see `pellucid.audit`."""
+        """How well the laws match the network in the neighborhoods of these rows; see `pellucid.audit`.
+
+        Of more than 10,000 rows a random sample of so many is measured.
+        """
         from pellucid.auditing import audit
 
-        neighborhoods = self.neighborhoods(self.read(x))
+        neighborhoods = self.neighborhoods(self._sample(self.read(x), 0, _AUDITED))
         f = self.values_at(neighborhoods.points).double()
         return audit(
             f,
