@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from pellucid.errors import InputError
-from pellucid.explanations import Explanation
 from pellucid.report.charts import histogram, trade_off
 from pellucid.report.numbers import NOTHING, change, counted, number, percent
 from pellucid.summaries import Example, RunSummary
 
 # Of fewer explanations none is called the least or the most trustworthy.
 _FEW = 8
+
+
+class _Explained(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[str, Any]:
@@ -56,7 +59,7 @@ def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[
 
 
 def of_explanations(
-    explanations: Mapping[str, Explanation], *, kind: str, title: str, outputs: Sequence[str] = ()
+    explanations: Mapping[str, _Explained], *, kind: str, title: str, outputs: Sequence[str] = ()
 ) -> RunSummary:
     """A summary that has nothing but explanations, for a page of these alone.
 
