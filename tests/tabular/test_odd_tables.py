@@ -122,3 +122,20 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
     path.write_text("a,y\n" + "".join(f"{i + i / 7 if i != 30 else 'oops'},{i}\n" for i in range(40)))
     with pytest.raises(InputError, match="'a' must hold numbers, as most of its cells do. Got 'oops' in row 32"):
         decide(rows_of_file(path, "y").frame)
+
+
+def test_dates_of_a_file_are_dates_and_codes_are_levels(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "when,code,y\n" + "".join(f"{1 + i % 28}/1/1970,{('007', '7', '3a')[i % 3]},{i}\n" for i in range(40))
+    )
+    when, code = decide(rows_of_file(path, "y").frame)
+    assert (when.kind, when.lowest, when.highest) == ("date", 0.0, 27.0)
+    assert (code.kind, set(code.levels)) == ("category", {"007", "7", "3a"})
+
+
+def test_a_typing_error_among_numbers_with_decimal_commas_is_refused(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a;y\n" + "".join(f"{i},5;{i}\n" for i in range(40)) + "4O,5;3\n")
+    with pytest.raises(InputError, match="'a' must hold numbers, as most of its cells do. Got '4O,5' in row 42"):
+        decide(rows_of_file(path, "y").frame)

@@ -119,7 +119,7 @@ class LearnedRowLaws:
             some = unknown[start : start + _PIECE]
             self._coefficients.update(zip(some.tolist(), linear_coefficients(self._laws(some)), strict=True))
         slopes = np.stack([self._coefficients[place] for place in different.tolist()])
-        return np.matmul(members.numpy(), slopes[inverse])
+        return np.asarray(np.matmul(members.numpy(), slopes[inverse]))
 
     def _laws(self, places: np.ndarray) -> Witnesses:
         return self.model.witnesses(self.model.neighborhoods(self.model.fitted_.scaled[torch.from_numpy(places)]))

@@ -78,7 +78,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         """Split the rows, and set up a model that suits their number."""
         from pellucid import runs
         from pellucid.splitting import Parts, split
-        from pellucid.tabular.deciding import decide
+        from pellucid.tabular.deciding import decide, require_some
         from pellucid.tabular.model import TableModel
         from pellucid.tabular.presets import settings_for
 
@@ -99,6 +99,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
             **values,
         )
         decisions = decide(parts.train.frame, parts.train.y)
+        require_some(decisions)
         cells = (repr([column.values[i] for column in parts.test.frame.columns]) for i in range(len(parts.test)))
         loss = "cross-entropy" if kind == "classification" else "root mean squared error in standard deviations"
         return Plan(

@@ -106,19 +106,23 @@ def frame_of_cells(table: Table, names: Sequence[str]) -> Frame:
         if all(value is not None for value in values):
             columns.append(RawColumn(name, np.array(values, dtype=np.float64), None, numbers))
             continue
-        texts = [None if v is not None and math.isnan(v) else c.strip() for c, v in zip(cells, values, strict=True)]
-        objects = np.empty(len(texts), dtype=object)
-        # Numbers among texts are texts, such as the levels 1, 2 and 3a.
-        objects[:] = texts
-        columns.append(RawColumn(name, objects, _hint_of_cells(values, cells), numbers))
+        # Numbers among texts are texts, such as the levels 1, 2 and 3a; a text among many numbers will be refused.
+        numeric = _mostly_numbers(values)
+        objects = np.empty(len(cells), dtype=object)
+        objects[:] = [_of_text(c, v, numeric=numeric) for c, v in zip(cells, values, strict=True)]
+        columns.append(RawColumn(name, objects, None, numbers))
     return Frame(tuple(columns), len(table.rows))
 
 
-def _hint_of_cells(values: Sequence[float | None], cells: Sequence[str]) -> str | None:
-    """A column of texts is one of categories if there are many of them, or few different numbers."""
-    numbers = {value for value in values if value is not None and not math.isnan(value)}
-    texts = [cell for cell, value in zip(cells, values, strict=True) if value is None]
-    return "category" if len(numbers) < 20 or 2 * len(texts) >= len(cells) else None
+def _mostly_numbers(values: Sequence[float | None]) -> bool:
+    numbers = [value for value in values if value is not None and not math.isnan(value)]
+    return len(set(numbers)) >= 20 and sum(value is None for value in values) < len(numbers)
+
+
+def _of_text(cell: str, value: float | None, *, numeric: bool) -> float | str | None:
+    if value is None:
+        return cell.strip()
+    return None if math.isnan(value) else value if numeric else cell.strip()
 
 
 def _require_different(names: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ def write_explanations(explanations: Mapping[str, RowExplanation], path: str | P
         Title of the page.
     """
     # Summaries are shown from their end.
-    backwards = dict(reversed(explanations.items()))
+    backwards = dict(list(explanations.items())[::-1])
     return write(of_explanations(backwards, kind="table", title=title), path)
 
 
