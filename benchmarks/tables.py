@@ -55,25 +55,25 @@ def row(name: str, against: str, ratio: float, unit: str, goal: str = "", met: b
 
 def small(smoke: bool) -> list[dict[str, Any]]:
     """A table as most people have it."""
-    return measured(200 if smoke else 1000)
+    return measured(200 if smoke else 1000, epochs=1 if smoke else None)
 
 
 def large(smoke: bool) -> list[dict[str, Any]]:
     """A hundred thousand rows, and the memory that they take."""
-    rows = measured(300 if smoke else 100_000)
+    rows = measured(300 if smoke else 100_000, epochs=1 if smoke else None)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return [*rows, row("memory of all of it", "", memory, "GB", "under 4 GB", memory < 4)]
 
 
-def measured(size: int) -> list[dict[str, Any]]:
+def measured(size: int, *, epochs: int | None) -> list[dict[str, Any]]:
     """Fits with and without a game, and all numbers of the laws of all rows."""
     from sklearn.neural_network import MLPRegressor
 
     torch.set_num_threads(1)
-    settings: dict[str, Any] = {"witness": "linear", "random_state": 0}
+    settings: dict[str, Any] = {"witness": "linear", "random_state": 0, "epochs": epochs}
     x, y = table(size)
     test_x, test_y = (part[size:] for part in table(size + 1000))
-    TransparentRegressor(epochs=1, **settings).fit(x[:100], y[:100])  # compiles
+    TransparentRegressor(**{**settings, "epochs": 1}).fit(x[:100], y[:100])  # compiles
     model, took = timed(lambda: TransparentRegressor(**settings).fit(x, y))
     _, deep = timed(lambda: TransparentRegressor(game=None, **settings).fit(x, y))
     both = encoded(pd.concat([x, test_x]))
