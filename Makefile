@@ -49,6 +49,7 @@ bench: .venv/installed
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.molecules
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.tables
 
 docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

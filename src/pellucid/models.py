@@ -8,7 +8,7 @@ checkpoints, resuming and the order in which things are replaced are written her
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -26,6 +26,7 @@ from pellucid.training.fits import Fit, History
 from pellucid.training.settings import TrainingSettings
 
 T = TypeVar("T")
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 
 class NotFittedError(InputError, AttributeError):
@@ -193,8 +194,8 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         return cls._load(Path(folder))
 
     @classmethod
-    def _load(cls, folder: Path, network: nn.Module | None = None) -> Self:
-        """Read what `save` wrote, the weights into this network or into a new one."""
+    def _load(cls, folder: Path, make: Callable[[Self, Mapping[str, Any]], nn.Module] | None = None) -> Self:
+        """Read what `save` wrote, the weights into the network that is made for this model and record, or a new one."""
         record_type = cls.record_type
         tensors = ["network", *record_type.tensor_files()]
         saved = storage.load(folder, cls.file, tensors=tensors, texts=record_type.text_files())
@@ -203,7 +204,9 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
             model = cls.from_settings(checked(dict[str, Any], saved.content["settings"], "settings"))
             record = cls.record_type.read(saved)
             cls.record_type.check(record, model)
-        if network is None:
+        if make is not None:
+            network = make(model, record)
+        else:
             with torch.device("meta"):  # without memory, until it is clear that the weights are those of this network
                 blank = model.new_network(**record)
             with as_saved(folder):
@@ -212,3 +215,17 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         with as_saved(folder):
             network.load_state_dict(saved.tensors["network"])
             return model._keep(cls.record_type(network=network.eval(), **record))  # type: ignore[arg-type]
+
+
+def new_with_seed(seed: int, make: Callable[[], NetworkT]) -> NetworkT:
+    """What `make` returns, with random numbers from this seed; those of the caller go on as before."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
+
+
+def unsaved_network(cure: str) -> InputError:
+    """The error for a model whose predictor was the user's."""
+    return InputError(
+        "This model was trained with a network of your own, which is code and was not saved", got="none", cure=cure
+    )

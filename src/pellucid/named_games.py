@@ -6,12 +6,21 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from pellucid.deviations import Deviation, squared_error
+from pellucid.errors import InputError
 from pellucid.games import AsymmetricGame, Game, SymmetricGame, UniformGame
 from pellucid.mirror_prox import MirrorProx
 from pellucid.witnesses.base import WitnessFamily
 
 GameName: TypeAlias = Literal["symmetric", "asymmetric", "uniform"]
 GAMES = ("symmetric", "asymmetric", "uniform")
+
+
+def check_play(play: str, game: GameName | None) -> None:
+    """Refuse to play a game with a bank that cannot be."""
+    if play == "banked" and game not in (None, "symmetric"):
+        raise InputError(
+            "Only the symmetric game can be played with a bank", got=f"game={game!r}", cure='use play="fresh"'
+        )
 
 
 def named_game(

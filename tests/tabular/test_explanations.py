@@ -31,7 +31,7 @@ def test_the_planted_laws_are_recovered_in_the_units_of_the_table():
 @pytest.mark.parametrize("witness", ["linear", "sparse", "tree"])
 def test_contributions_add_up_to_the_difference_that_they_explain(regressor, table, witness):
     model = regressor.model_
-    hoods = model.neighborhoods(model._read(table[0][:20]))
+    hoods = model.neighborhoods(model.read(table[0][:20]))
     laws = model.witnesses(hoods, witness)
     k, members = hoods.nearest.shape[1], hoods.points.reshape(20, hoods.size, -1)
     amounts = contributions(laws, members[:, 0], members[:, 1 : 1 + k], model.encoding_)
@@ -85,7 +85,7 @@ def test_counterfactuals_change_the_answer_and_only_what_is_allowed(binary, tabl
             count += 1
             assert {change.column for change in one.changes} <= {"rooms", "colour"}
             codes = np.array(one.codes)
-            values = binary.model_._exact_values(binary.model_.encoding_.scaled(codes[None]))
+            values = binary.model_.exact_values(binary.model_.encoding_.scaled(codes[None]))
             assert (values[0, 0] > 0) == (explanation.wanted == "dear")
             assert explanation.wanted != answers[i]
             same = [

@@ -25,8 +25,7 @@ def test_regions_are_the_rows_with_their_planted_law(explanations):
         worth["city is not yes" in region.rule].append(float(slope))
     assert min(worth[False]) > max(worth[True]) + 8
     # At least as much of the differences as the split by city alone.
-    (_, laws), *_ = explanations._parts
-    vectors = laws.coefficients[:, :, 0].double().numpy()
+    vectors = explanations.coefficients[:, :, 0]
     names = [column.name for column in explanations.model.encoding_.used]
     groups = [vectors[explanations.codes[:, names.index("city")] == code] for code in (0, 1)]
     within = sum(np.square(group - group.mean(0)).sum() for group in groups)

@@ -428,4 +428,4 @@ class PropertyModel(PropertySettings):
             If the model was trained with a predictor of your own, a module of the same kind; it gets the saved
             weights.
         """
-        return cls._load(Path(folder), network)
+        return cls._load(Path(folder), None if network is None else lambda *_: network)

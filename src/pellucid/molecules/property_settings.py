@@ -7,20 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import torch
 from torch import nn
 
 from pellucid.deviations import absolute_error, squared_error
 from pellucid.errors import InputError, Parameter
 from pellucid.games import Game
-from pellucid.models import FittedAttribute
+from pellucid.models import FittedAttribute, new_with_seed, unsaved_network
 from pellucid.molecules.explanation import WITNESS_NOUNS
 from pellucid.molecules.fitted import FittedProperties
 from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import SimilarityRule
 from pellucid.molecules.network import MAX_DEPTH, GraphNetwork
 from pellucid.molecules.tasks import TASKS
-from pellucid.named_games import GAMES, GameName, named_game
+from pellucid.named_games import GAMES, GameName, check_play, named_game
 from pellucid.witnesses import LinearFamily, TreeFamily, WitnessFamily
 
 WitnessName: TypeAlias = Literal["tree", "contributions", "auto"]
@@ -62,10 +61,7 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
         self._require_number(1e-9, "ridge")
         self._trees(None)  # they say themselves which shrinkage and leaves they can have
         self._require_one_of(("fresh", "banked"), "play")
-        if self.play == "banked" and self.game not in (None, "symmetric"):
-            raise InputError(
-                "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
-            )
+        check_play(self.play, self.game)
         self._require_whole(1, "refit")
         self._require_size("width")
         self._require_whole(1, "depth", most=MAX_DEPTH)
@@ -77,14 +73,10 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
     def new_network(self, *, targets: Sequence[str], own_network: bool = False, **_: Any) -> nn.Module:
         """An untrained graph network for these targets."""
         if own_network:
-            raise InputError(
-                "This model was trained with a network of your own, which is code and was not saved",
-                got="none",
-                cure="pass a module of the same kind as `network=`",
-            )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return GraphNetwork(len(targets), width=self.width, depth=self.depth, dropout=self.dropout)
+            raise unsaved_network("pass a module of the same kind as `network=`")
+        return new_with_seed(
+            self.seed, lambda: GraphNetwork(len(targets), width=self.width, depth=self.depth, dropout=self.dropout)
+        )
 
     def new_game(self, neighborhoods: int) -> Game | None:
         """The game that is played in this number of neighborhoods."""

@@ -12,7 +12,7 @@ from pellucid.molecules.explanation_page import bound_text, view
 from pellucid.numbers import decimals
 from pellucid.report.numbers import fixed, number, trimmed
 from pellucid.report.page import write_page
-from pellucid.report.sections import common, ranked, require_outputs, share
+from pellucid.report.sections import common, of_explanations, ranked, require_outputs, share
 from pellucid.summaries import Example, RunSummary
 
 
@@ -63,9 +63,8 @@ def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: st
     title : str
         Title of the page.
     """
-    examples = tuple(Example(explanation=e.to_dict(), place=label) for label, e in explanations.items())
     outputs = next(iter(explanations.values())).targets if explanations else ()
-    return write(RunSummary(kind="molecules", title=title, outputs=outputs, explanations=examples), path)
+    return write(of_explanations(explanations, kind="molecules", title=title, outputs=outputs), path)
 
 
 def _item(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from pellucid.errors import InputError
 from pellucid.report.charts import histogram, trade_off
@@ -14,6 +14,10 @@ from pellucid.summaries import Example, RunSummary
 
 # Of fewer explanations none is called the least or the most trustworthy.
 _FEW = 8
+
+
+class _Explained(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[str, Any]:
@@ -52,6 +56,24 @@ def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[
         "seed": None if "seed" in summary.settings else summary.seed,
         "versions": summary.versions,
     }
+
+
+def of_explanations(
+    explanations: Mapping[str, _Explained], *, kind: str, title: str, outputs: Sequence[str] = ()
+) -> RunSummary:
+    """A summary that has nothing but explanations, for a page of these alone.
+
+    Parameters
+    ----------
+    explanations : mapping of str to Explanation
+        Explanations of one model, by the labels of what is explained.
+    kind, title : str
+        Name of the domain, and title of the page.
+    outputs : sequence of str
+        Names of what is predicted, if each explanation has several.
+    """
+    examples = tuple(Example(explanation=e.to_dict(), place=label) for label, e in explanations.items())
+    return RunSummary(kind=kind, title=title, outputs=tuple(outputs), explanations=examples)
 
 
 def scores(summary: RunSummary) -> list[dict[str, Any]]:

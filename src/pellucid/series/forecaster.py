@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
-from pellucid.models import FittedAttribute, Model
+from pellucid.models import FittedAttribute, Model, new_with_seed
 from pellucid.series._arguments import checked_channels, context_of, future_of, train_and_validation
 from pellucid.series.explain_forecast import explain_forecast
 from pellucid.series.explanation import ForecastExplanation
@@ -247,9 +247,9 @@ class Forecaster(Model[FittedForecaster]):
 
     def new_network(self, *, channels: Sequence[str], choices: ChosenSettings, **_: Any) -> Network:
         """An untrained network for these channels."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
+        return new_with_seed(
+            self.seed, lambda: Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
+        )
 
     def witness_fitter_for(self, scaling: Scaling, choices: ChosenSettings) -> WitnessFitter:
         """What fits witnesses along the horizon, before the network is trained."""

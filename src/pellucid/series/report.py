@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.report.page import embed, write_page
-from pellucid.report.sections import common, ranked, require_outputs, share
+from pellucid.report.sections import common, of_explanations, ranked, require_outputs, share
 from pellucid.series.explanation import ForecastExplanation
 from pellucid.series.explanation_page import CHANNELS, channels_of, law_texts, view
 from pellucid.series.explanation_text import deviations
@@ -76,8 +76,8 @@ def write_many(explanations: Mapping[str, ForecastExplanation], path: str | Path
     channels = list(next(iter(explanations.values())).channels)
     room = max(2, _PANELS // min(CHANNELS, len(channels)))
     farthest = sorted(explanations, key=lambda label: distances[label])[-room:]
-    examples = tuple(Example(place=label, explanation=explanations[label].to_dict()) for label in farthest)
-    write(RunSummary(kind="series", title=title, outputs=tuple(channels), explanations=examples), path)
+    shown = {label: explanations[label] for label in farthest}
+    write(of_explanations(shown, kind="series", title=title, outputs=channels), path)
     return len(explanations) - len(farthest)
 
 

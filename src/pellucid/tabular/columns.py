@@ -1,31 +1,27 @@
-"""What each column of a table is: a number, a category, yes or no, a date, or nothing to learn from."""
+"""What a column of a table was decided to be, and its cells as numbers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.numbers import counted, listed, number
-from pellucid.tables import ID_NAMES, normalized
-from pellucid.tabular.dates import are_dates, date_text, days_of
-from pellucid.tabular.frames import Frame, RawColumn
+from pellucid.numbers import listed, number
+from pellucid.tables import LARGEST, value_of
+from pellucid.tabular.dates import date_text, days_of
+from pellucid.tabular.frames import RawColumn
 
 Kind: TypeAlias = Literal["number", "category", "boolean", "date", "constant", "identifier"]
 LEFT_OUT = ("constant", "identifier")
 """Kinds of columns that nothing is learned from."""
-LEVELS = 24
-"""Levels of a category that are told apart; the rarer ones together are "other"."""
 BLANK, OTHER = "blank", "other"
-_YES, _NO = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
-# Whole numbers with at most so many different values are steps: sampled rows have no values between them.
-_STEPS = 20
-# Texts of which more than this share differ are names of rows; of fewer rows nothing is said.
-_DIFFERENT, _FEWEST = 0.9, 20
+# Letters of a cell that are shown.
+_SHOWN = 40
 
 
 @final
@@ -53,6 +49,8 @@ class Column:
         Whether all numbers are whole.
     steps : bool
         Whether the numbers are a few whole ones, or two in all, with nothing between them.
+    day_first : bool
+        Whether 3/4/2024 is a day of April; otherwise it is one of March.
     note : str
         What else was decided, in words.
     warning : str
@@ -69,6 +67,7 @@ class Column:
     blanks: int = 0
     whole: bool = False
     steps: bool = False
+    day_first: bool = False
     note: str = ""
     warning: str = ""
 
@@ -92,8 +91,8 @@ class Column:
             blank = places.get(BLANK, -1.0)
             return np.array([blank if t is None else places.get(t, unseen) for t in level_texts(column)])
         if self.kind == "date" and column.values.dtype == object:
-            return days_of([None if value is None else str(value) for value in column.values])
-        return _numbers(column)
+            return column_days(column, day_first=self.day_first)
+        return column_numbers(column, "as it did when the model was trained")
 
     def text(self, code: float) -> str:
         """A value as people read it."""
@@ -109,7 +108,8 @@ class Column:
         """The decision in one line."""
         parts = [self.kind if self.used else f"{self.kind}, left out"]
         if self.kind == "category":
-            parts.append(f"{len(self.levels)} levels: {listed(self.levels, 4)}")
+            shown = [level if len(level) <= _SHOWN else f"{level[:_SHOWN]}..." for level in self.levels[:5]]
+            parts.append(f"{len(self.levels)} levels: {listed([*shown, *self.levels[5:]], 4)}")
         elif self.kind == "boolean":
             parts.append(" or ".join(self.levels))
         elif self.used:
@@ -126,186 +126,77 @@ class Column:
         return cls(**{**content, "levels": tuple(content["levels"]), "shares": tuple(content["shares"])})
 
 
-def decide(frame: Frame, y: np.ndarray | None = None) -> tuple[Column, ...]:
-    """What each column is.
-
-    Parameters
-    ----------
-    frame : Frame
-        The rows to learn from.
-    y : ndarray, optional
-        (N,) numbers or classes to learn: columns that give them away are named.
-    """
-    columns = [_decide(column, named=frame.named) for column in frame.columns]
-    if y is not None:
-        columns = [
-            _warned(decision, column, y) if decision.used else decision
-            for decision, column in zip(columns, frame.columns, strict=True)
-        ]
-    return tuple(columns)
-
-
 def level_texts(column: RawColumn) -> list[str | None]:
     """The cells as names of levels; None for blanks."""
     if column.values.dtype != object:
         names = {0.0: "no", 1.0: "yes"} if column.hint == "boolean" else {}
-        return [None if np.isnan(v) else names.get(v, number(v, 12)) for v in column.values.tolist()]
+        return [None if np.isnan(v) else names.get(v, f"{v:.12g}") for v in column.values.tolist()]
     return [None if v is None else v if isinstance(v, str) else _level(v) for v in column.values.tolist()]
 
 
 def _level(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value, 12) if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _numbers(column: RawColumn) -> np.ndarray:
-    """(N,) the numbers of a column of numbers, with NaN for blanks; texts are refused."""
-    if column.values.dtype != object:
-        values = column.values
-    else:
-        values = np.array([np.nan if value is None else _number(value, column, row)
-                           for row, value in enumerate(column.values.tolist())])  # fmt: skip
-    if np.isinf(values).any():
+def column_numbers(column: RawColumn, reason: str) -> np.ndarray:
+    """(N,) the numbers of a column of numbers, with NaN for blanks; texts are refused.
+
+    Parameters
+    ----------
+    column : RawColumn
+        The column.
+    reason : str
+        Why it must hold numbers.
+    """
+    values = column.values
+    if values.dtype == object:
+        values = np.array([np.nan if value is None else number_in(value) for value in values.tolist()])
+        texts = np.array([value is not None for value in column.values]) & np.isnan(values)
+        if texts.any():
+            raise _refusal(column, int(texts.argmax()), f"numbers, {reason}")
+    large = np.abs(values) > LARGEST
+    if large.any():
+        place = int(large.argmax())
         raise InputError(
-            f"Column {column.name!r} must hold finite numbers, dates, or texts that repeat",
-            got=f"an infinite one in row {int(np.isinf(values).argmax()) + 1}",
+            f"Column {column.name!r} must hold finite numbers, up to {LARGEST:g}",
+            got=f"{'an infinite one' if np.isinf(values[place]) else f'{values[place]:g}'} in row {column.row(place)}",
             cure="correct it, or leave it blank",
         )
     return values
 
 
-def _number(value: Any, column: RawColumn, row: int) -> float:
-    try:
+def column_days(column: RawColumn, *, day_first: bool) -> np.ndarray:
+    """(N,) the days of a column of dates, with NaN for blanks; what is no date is refused."""
+    texts = [None if value is None else str(value) for value in column.values.tolist()]
+    days = days_of(texts, day_first=day_first)
+    wrong = np.isnan(days) & np.array([text is not None for text in texts])
+    if wrong.any():
+        order = "day" if day_first else "month"
+        raise _refusal(column, int(wrong.argmax()), f"dates (where it is unclear, the {order} comes first)")
+    return days
+
+
+def number_in(value: Any) -> float:
+    """The number that a cell holds; NaN if it is none.
+
+    Examples
+    --------
+    >>> number_in("1.5"), number_in(2), number_in("-inf"), number_in("1,5"), number_in("5_6")
+    (1.5, 2.0, -inf, nan, nan)
+    """
+    if not isinstance(value, str):
+        return float(value) if isinstance(value, Real) else math.nan
+    parsed = value_of(value, False)
+    if parsed is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
         return float(value)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"Column {column.name!r} must hold numbers, as most of its cells do",
-            got=f"{str(value)[:40]!r} in row {row + 1}",
-            cure="correct it, or leave it blank",
-        ) from None
+    return math.nan if parsed is None else parsed
 
 
-def _decide(column: RawColumn, *, named: bool) -> Column:
-    if column.values.dtype == object and column.hint is None:
-        present = [value for value in column.values.tolist() if value is not None]
-        texts = [value for value in present if isinstance(value, str) and not _is_number(value)]
-        if not texts:
-            return _decide_numbers(column, _numbers(column), named=named)
-        if are_dates([str(value) for value in present]):
-            return _decide_numbers(column, days_of(column.values.tolist()), named=named, kind="date")
-        different = len({value for value in present if value not in texts})
-        if 2 * len(texts) < len(present) and different >= _STEPS:
-            return _decide_numbers(column, _numbers(column), named=named)  # refuses the texts
-    if column.values.dtype == object or column.hint in ("boolean", "category"):
-        return _decide_levels(column)
-    return _decide_numbers(column, _numbers(column), named=named, kind="date" if column.hint == "date" else "number")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _decide_numbers(column: RawColumn, values: np.ndarray, *, named: bool, kind: Kind = "number") -> Column:
-    present = values[~np.isnan(values)]
-    blanks = len(values) - len(present)
-    different = np.unique(present)
-    if len(different) < 2 and not (blanks and len(different)):
-        only = f"always {number(float(different[0]), 4)}" if len(different) else "always blank"
-        return Column(name=column.name, kind="constant", note=only)
-    whole = bool((present == np.round(present)).all())
-    if named and kind == "number" and whole and not blanks and len(present) >= _FEWEST:
-        numbering = (np.diff(present) == 1).all()
-        is_name = normalized(column.name) in ID_NAMES or normalized(column.name).endswith("_id")
-        if numbering or (is_name and len(different) == len(present)):
-            return Column(name=column.name, kind="identifier", note="it numbers the rows")
-    median = float(np.median(present))
-    return Column(
-        name=column.name,
-        kind=kind,
-        median=median,
-        lowest=float(different[0]),
-        highest=float(different[-1]),
-        blanks=blanks,
-        whole=whole,
-        steps=len(different) == 2 or (whole and kind == "number" and len(different) <= _STEPS),
-        note=_blank_note(blanks, f"the median, {number(median, 4)}" if kind == "number" else "the median"),
+def _refusal(column: RawColumn, place: int, what: str) -> InputError:
+    return InputError(
+        f"Column {column.name!r} must hold {what}",
+        got=f"{str(column.values[place])[:_SHOWN]!r} in row {column.row(place)}",
+        cure="correct it, or leave it blank",
     )
-
-
-def _decide_levels(column: RawColumn) -> Column:
-    texts = level_texts(column)
-    counts = Counter(text for text in texts if text is not None)
-    blanks = sum(text is None for text in texts)
-    rows = len(texts)
-    if len(counts) + bool(blanks) < 2:
-        return Column(name=column.name, kind="constant", note=f"always {next(iter(counts), BLANK)}")
-    if len(counts) > _DIFFERENT * rows and rows >= _FEWEST:
-        return Column(name=column.name, kind="identifier", note=f"{counted(len(counts), 'different text')}")
-    levels = sorted(counts, key=lambda level: (-counts[level], level))
-    boolean = len(levels) == 2 and not blanks and {level.lower() for level in levels} <= {*_YES, *_NO}
-    if boolean:
-        levels.sort(key=lambda level: level.lower() in _YES)
-    notes = []
-    if len(levels) > LEVELS:
-        kept = [level for level in levels[: LEVELS - 1] if level != OTHER]
-        notes.append(f"{len(levels)} levels, the {len(levels) - len(kept)} rarest are {OTHER!r}")
-        levels = [*kept, OTHER]
-    if blanks:
-        levels = [*(level for level in levels if level != BLANK), BLANK]
-        notes.append(f"{counted(blanks, 'blank cell')}: a level like others")
-    kept_counts = [counts[level] for level in levels]
-    rest = sum(count for level, count in counts.items() if level not in levels)
-    shares = [
-        (count + (blanks if level == BLANK else 0) + (rest if level == OTHER else 0)) / rows
-        for level, count in zip(levels, kept_counts, strict=True)
-    ]
-    return Column(
-        name=column.name,
-        kind="boolean" if boolean else "category",
-        levels=tuple(levels),
-        shares=tuple(shares),
-        blanks=blanks,
-        note="; ".join(notes),
-    )
-
-
-def _blank_note(blanks: int, filling: str) -> str:
-    return f"{counted(blanks, 'blank cell')} filled with {filling}" if blanks else ""
-
-
-def _warned(decision: Column, column: RawColumn, y: np.ndarray) -> Column:
-    """The decision, with a warning where the column gives the answer away."""
-    if not _gives_away(decision, column, y):
-        return decision
-    warning = "gives the answer away: leave it out, unless it is known before the answer is"
-    return Column(**{**decision.to_dict(), "levels": decision.levels, "shares": decision.shares, "warning": warning})
-
-
-def _gives_away(decision: Column, column: RawColumn, y: np.ndarray) -> bool:
-    codes = decision.codes(column)
-    numeric = y.dtype.kind in "iuf"
-    if numeric and not decision.has_levels and not np.isnan(codes).any() and len(y) >= _FEWEST:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            correlation = np.corrcoef(codes, y.astype(np.float64))[0, 1]
-        if abs(correlation) > 1 - 1e-9:
-            return True
-    if numeric and len(np.unique(y)) > LEVELS:
-        return False
-    pairs = len(set(zip(codes.tolist(), y.tolist(), strict=True)))
-    classes = len(np.unique(y))
-    return len(y) >= _FEWEST and pairs == classes == len(np.unique(codes)) and classes > 1
-
-
-def require_some(columns: Sequence[Column]) -> None:
-    """Refuse a table in which no column says anything."""
-    if not any(column.used for column in columns):
-        raise InputError(
-            "At least one column must vary, and not merely name the rows",
-            got="; ".join(column.describe() for column in columns[:4]) or "no columns",
-            cure="add columns to learn from",
-        )

@@ -25,22 +25,38 @@ def are_dates(texts: Sequence[str]) -> bool:
     return bool(texts) and all(is_date(text) and _parts(text) is not None for text in texts)
 
 
-def days_of(texts: Sequence[str | None]) -> np.ndarray:
+def is_day_first(texts: Sequence[str]) -> bool | None:
+    """Whether the day comes first in texts such as 3/4/2024: if one of them has a first part above 12. None if there
+    are no such texts; with dots between the parts the day always comes first.
+
+    Examples
+    --------
+    >>> is_day_first(["3/4/2024", "13/1/2024"]), is_day_first(["3/4/2024"]), is_day_first(["2024-04-03", "3.4.2024"])
+    (True, False, None)
+    """
+    parts = [parts for parts in map(_parts, texts) if parts is not None]
+    unclear = [p for p in parts if len(p["a"]) < 3 and p["b"].isdigit() and p["dotted"] != "True"]
+    return any(int(p["a"]) > 12 for p in unclear) if unclear else None
+
+
+def days_of(texts: Sequence[str | None], *, day_first: bool = False) -> np.ndarray:
     """(N,) days since the beginning of 1970, with fractions for times of day; NaN for None and for what is no date.
 
-    In texts such as 3/4/2024 the month comes first, unless one of them has a first part above 12; with dots between the
-    parts, the day comes first.
+    Parameters
+    ----------
+    texts : sequence of str or None
+        The dates.
+    day_first : bool
+        Whether 3/4/2024 is a day of April; with dots between the parts, the day comes first in any case.
 
     Examples
     --------
     >>> days_of(["1970-01-02", "1970-01-01 12:00", None]).tolist()
     [1.0, 0.5, nan]
-    >>> days_of(["2.1.1970", "13/1/1970"]).tolist()
-    [1.0, 12.0]
+    >>> days_of(["2.1.1970", "1/2/1970"]).tolist(), days_of(["2/1/1970"], day_first=True).tolist()
+    ([1.0, 1.0], [1.0])
     """
     parts = [None if text is None else _parts(text) for text in texts]
-    firsts = [int(p["a"]) for p in parts if p is not None and len(p["a"]) < 3 and p["b"].isdigit()]
-    day_first = any(first > 12 for first in firsts)
     return np.array([np.nan if p is None else _days(p, day_first) for p in parts], dtype=np.float64)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pellucid.domains import (
     Demo,
@@ -20,7 +19,8 @@ from pellucid.domains import (
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
-from pellucid.options import Options, option
+from pellucid.options import Options
+from pellucid.tabular.domain_options import TableExplaining, TablePredicting, TableReading, TableSettings
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
@@ -33,71 +33,12 @@ if TYPE_CHECKING:
 _EXPLAINED = 500
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableReading(Options):
-    """How a table is read."""
-
-    target: str | None = option(None, "The column to learn.", "--target", "-t", metavar="COLUMN", training_only=True)
-    leave_out: tuple[str, ...] | None = option(
-        None, "A column that nothing is to be learned from; repeat for several, or separate by commas.",
-        metavar="COLUMN", training_only=True,
-    )  # fmt: skip
-    names: str | None = option(None, "The column of names.", default_text="one called id, name, ...", saved=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableSettings(TrainingOptions):
-    """Settings of a training on a table."""
-
-    task: Literal["auto", "classification", "regression"] = option(
-        "auto", "What is learned; auto: classes where there are texts, or a few whole numbers from 0 or 1 on."
-    )
-    game: Literal["symmetric", "asymmetric", "uniform", "none"] = option(  # type: ignore[assignment]
-        "symmetric", "Which game is played; none trains DEEP alone."
-    )
-    witness: Literal["auto", "linear", "sparse", "tree"] = option(
-        "auto", "What explains predictions; auto: whatever holds best on the validation rows."
-    )
-    sampler: Literal["mixed", "between", "around"] = option("mixed", "Which rows fill the neighborhoods.")
-    play: Literal["fresh", "banked"] = option("fresh", "Play with fresh sampled rows, or with the rows of the table.")
-    neighbors: int = option(16, "The number of nearest rows in a neighborhood.", minimum=1)
-    ensemble: int = option(8, "The number of networks in one.", minimum=1)
-    patience: int | None = option(
-        None, "Stop after so many epochs without a better validation loss.", default_text="a third of the epochs",
-        minimum=1,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class TablePredicting(Options):
-    """What is written beside the predictions of rows."""
-
-    trust: bool = option(False, "Also write the values of the witness, and how far they can be trusted.")
-    level: float | None = option(None, "The confidence of the bounds.", default_text="0.9")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableExplaining(Options):
-    """What counterfactuals may change, and are to reach."""
-
-    change: tuple[str, ...] | None = option(
-        None, "A column that counterfactuals may change; repeat for several, or separate by commas.", metavar="COLUMN",
-        default_text="all", parameter="changeable",
-    )  # fmt: skip
-    wanted: str | None = option(
-        None, 'What counterfactuals are to reach: a class, or a range such as "20:30", "20:" or ":30".',
-        metavar="VALUE", default_text="the likeliest other class",
-    )  # fmt: skip
-
-
 class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
     """A column of a table, each prediction explained by a law in the units of the table."""
 
     name: ClassVar[str] = "table"
     about: ClassVar[str] = "Learn a column of a table, and explain each prediction by a law in the table's units."
     source: ClassVar[str] = "A table with a line of names."
-    item: ClassVar[str] = "row"
-    samples: ClassVar[str] = "rows"
     points: ClassVar[str] = "rows"
     file: ClassVar[str] = "transparent_table"
     example: ClassVar[str] = "new.csv"
@@ -125,7 +66,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
     def describe(self, source: Source[TableRows]) -> list[str]:
         """A line on what was read, and one on each column."""
-        from pellucid.tabular.columns import decide
+        from pellucid.tabular.deciding import decide
 
         data = source.data
         head = f"{source.path.name}: {data.summary()}" if source.path else data.summary()
@@ -137,7 +78,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         """Split the rows, and set up a model that suits their number."""
         from pellucid import runs
         from pellucid.splitting import Parts, split
-        from pellucid.tabular.columns import decide
+        from pellucid.tabular.deciding import decide, require_some
         from pellucid.tabular.model import TableModel
         from pellucid.tabular.presets import settings_for
 
@@ -158,6 +99,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
             **values,
         )
         decisions = decide(parts.train.frame, parts.train.y)
+        require_some(decisions)
         cells = (repr([column.values[i] for column in parts.test.frame.columns]) for i in range(len(parts.test)))
         loss = "cross-entropy" if kind == "classification" else "root mean squared error in standard deviations"
         return Plan(
@@ -307,21 +249,11 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         warn: MessageCallback,
     ) -> ExplanationSet:
         """The explanation of a row as it is typed, or of all rows of a table."""
-        from pellucid.options import names_in
-        from pellucid.tabular.rows import rows_of_text
+        from pellucid.tabular.explaining import explained
 
-        columns = [column.name for column in model.encoding_.used]
         typed = "=" in what and not Path(what).is_file()
-        rows = rows_of_text(what, columns) if typed else self.read(Path(what), reading, model)
-        labels = [what] if typed else rows.labels()
-        explanations = model.explain(
-            rows.frame,
-            level=level,
-            changeable=names_in(settings.change, columns),
-            wanted=_wanted(settings.wanted, model),
-            labels=labels,
-        )
-        return ExplanationSet(dict(zip(labels, explanations, strict=True)), {})
+        rows = None if typed else self.read(Path(what), reading, model)
+        return ExplanationSet(explained(model, what, rows, settings, level=level, warn=warn), {})
 
     def demo(self, *, smoke: bool) -> Demo:
         """The table of diabetes patients that comes with scikit-learn."""
@@ -363,24 +295,6 @@ def _check_task(kind: str, data: TableRows) -> None:
             cure=f"correct them, or learn classes with {Parameter('task', 'classification')}",
             parameter="task",
         )
-
-
-def _wanted(text: str | None, model: TableModel) -> Any:
-    """What is typed as a class, or as a pair of numbers."""
-    if text is None:
-        return None
-    if model.task == "classification":
-        return next((name for name in model.task_.classes if str(name) == text or _number(text) == name), text)
-    low, sign, high = text.partition(":")
-    if not sign:
-        return text
-    return (_number(low), _number(high))
-
-
-def _number(text: str) -> float | None:
-    from pellucid.tables import number_of
-
-    return number_of(text.strip())
 
 
 def _worst(summary: RunSummary) -> str:

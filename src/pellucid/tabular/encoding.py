@@ -16,6 +16,9 @@ from pellucid.numbers import listed
 from pellucid.tabular.columns import Column
 from pellucid.tabular.frames import Frame
 
+# Standard deviations from the mean beyond which values count as this far: squares of larger ones would be infinite.
+_FARTHEST = 1e15
+
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,7 +123,9 @@ class Encoding:
 
     def scaled(self, codes: np.ndarray) -> Tensor:
         """(N, P) scaled features, in float64."""
-        return torch.from_numpy((self.features(codes) - self.shift) / self.scale)
+        with np.errstate(over="ignore"):
+            scaled = (self.features(codes) - self.shift) / self.scale
+        return torch.from_numpy(np.clip(scaled, -_FARTHEST, _FARTHEST))
 
     def read(self, frame: Frame) -> Tensor:
         """(N, P) scaled features of the rows of a table."""

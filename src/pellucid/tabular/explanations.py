@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -13,11 +13,13 @@ from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
 from pellucid.tables import require_column
+from pellucid.tabular.aims import Aim, aim_of, checked_wanted
+from pellucid.tabular.bulk import LawNumbers, LearnedRowLaws, PiecewiseLaws
 from pellucid.tabular.counterfactuals import Counterfactual, CounterfactualSearch
 from pellucid.tabular.explanation import NearRow, RowExplanation, Term
 from pellucid.tabular.frames import Frame
 from pellucid.tabular.law_text import effect, equation, usual
-from pellucid.tabular.laws import contributions, held_out_shares, is_linear, linear_coefficients
+from pellucid.tabular.laws import is_linear, linear_coefficients
 from pellucid.tabular.neighborhoods import RowNeighborhoods
 from pellucid.tabular.stability import law_stability, stability_word
 from pellucid.trust import Calibration, no_bound_reason
@@ -26,8 +28,6 @@ from pellucid.witnesses import Witnesses
 if TYPE_CHECKING:
     from pellucid.tabular.model import TableModel
 
-# Rows whose neighborhoods are held in memory at once.
-_PIECE = 2048
 # Nearest rows, and columns of these, that an explanation keeps.
 _NEAR, _CELLS = 8, 4
 
@@ -89,27 +89,24 @@ class RowExplanations(Sequence[RowExplanation]):
             scaled=encoding.scaled(codes),
             level=level,
             changeable=tuple(names if changeable is None else changeable),
-            wanted=_checked_wanted(wanted, model),
+            wanted=checked_wanted(wanted, model),
             labels=tuple(f"row {i + 1}" for i in range(len(frame))) if labels is None else tuple(labels),
         )
 
     # -- arrays --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _parts(self) -> list[tuple[RowNeighborhoods, Witnesses]]:
-        parts = []
-        for piece in self.scaled.split(_PIECE):
-            neighborhoods = self.model.neighborhoods(piece)
-            parts.append((neighborhoods, self.model.witnesses(neighborhoods)))
-        return parts
+    def _laws(self) -> PiecewiseLaws:
+        return PiecewiseLaws(model=self.model, scaled=self.scaled)
 
-    def _together(self, compute: Callable[[RowNeighborhoods, Witnesses], np.ndarray]) -> np.ndarray:
-        return np.concatenate([compute(*part) for part in self._parts])
+    @cached_property
+    def _numbers(self) -> LawNumbers:
+        return self._laws.numbers()
 
     @cached_property
     def values(self) -> np.ndarray:
         """(n, K) of the network, in standard deviations or quarter log-odds."""
-        return self.model._exact_values(self.scaled)
+        return self.model.exact_values(self.scaled)
 
     @cached_property
     def prediction(self) -> np.ndarray:
@@ -119,47 +116,39 @@ class RowExplanations(Sequence[RowExplanation]):
     @cached_property
     def law(self) -> np.ndarray:
         """(n, K) what the laws say of their own rows."""
-        return self.model.task_.natural(self._together(lambda _, laws: laws.at_centers().double().numpy()))
+        return self.model.task_.natural(self._numbers.at_rows)
 
     @cached_property
     def contributions(self) -> np.ndarray:
         """(n, C, K)."""
-
-        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
-            k = neighborhoods.nearest.shape[1]
-            members = neighborhoods.points.reshape(len(neighborhoods.hoods), neighborhoods.size, -1)
-            return contributions(laws, members[:, 0], members[:, 1 : 1 + k], self.model.encoding_)
-
-        return self._together(compute) * self.model.task_.scale
+        return self._numbers.contributions * self.model.task_.scale
 
     @property
     def base(self) -> np.ndarray:
         """(n, K) the mean of each law over the nearest rows."""
         return np.asarray(self.law - self.contributions.sum(1))
 
-    @cached_property
-    def _held_out(self) -> np.ndarray:
-        return self._together(lambda hoods, laws: np.stack(held_out_shares(laws, hoods.size), axis=1))
+    @property
+    def coefficients(self) -> np.ndarray | None:
+        """(n, P, K) coefficients of the laws, of scaled features, in standard deviations or quarter log-odds; None for
+        trees.
+        """
+        return self._numbers.coefficients
 
     @property
     def held_out_explained(self) -> np.ndarray:
         """(n, K)."""
-        return np.asarray(self._held_out[:, 0])
+        return self._numbers.held_out_explained
 
     @property
     def held_out_deviation(self) -> np.ndarray:
         """(n, K) mean distance between law and network at points that the law was not fitted to."""
-        return np.asarray(self._held_out[:, 1] * self.model.task_.scale)
+        return self._numbers.held_out_deviation * self.model.task_.scale
 
-    @cached_property
+    @property
     def deviation(self) -> np.ndarray:
         """(n, K) mean distance between law and network at the members that it was fitted to, in inner units."""
-
-        def compute(neighborhoods: RowNeighborhoods, laws: Witnesses) -> np.ndarray:
-            misses = (laws.f - laws.at_members()).abs().double().numpy()
-            return np.asarray(misses.reshape(len(neighborhoods.hoods), neighborhoods.size, -1).mean(1))
-
-        return self._together(compute)
+        return self._numbers.deviation
 
     @cached_property
     def bound(self) -> np.ndarray:
@@ -183,10 +172,12 @@ class RowExplanations(Sequence[RowExplanation]):
     @cached_property
     def stability(self) -> np.ndarray:
         """(n,)."""
-        ends = np.cumsum([len(hoods.hoods) for hoods, _ in self._parts])[:-1]
-        outputs = np.split(self.output, ends)
+        learned = LearnedRowLaws(model=self.model)
         return np.concatenate(
-            [law_stability(self.model, *part, k) for part, k in zip(self._parts, outputs, strict=True)]
+            [
+                law_stability(neighborhoods, laws, self.output[rows], learned)
+                for rows, neighborhoods, laws in self._laws.at_members(self.coefficients)
+            ]
         )
 
     # -- words -----------------------------------------------------------------------------------------------------
@@ -207,13 +198,12 @@ class RowExplanations(Sequence[RowExplanation]):
 
     def _explain(self, i: int) -> RowExplanation:
         model, task, k = self.model, self.model.task_, int(self.output[i])
-        piece, place = divmod(i, _PIECE)
-        neighborhoods, laws = self._parts[piece]
+        place, neighborhoods, laws = self._laws.of_row(i)
         bound, explained = self.bound[i, k], self.held_out_explained[i, k]
         interval = self.intervals[i]
         classes = task.probabilities(self.prediction[i : i + 1])[0] if task.classes else None
         calibrated = model.calibrated_probabilities(self.prediction[i : i + 1])[0] if task.classes else None
-        aim = self._aim(i, classes)
+        aim = aim_of(model, self.wanted, self.prediction[i])
         law = laws[place]
         return RowExplanation(
             label=self.labels[i],
@@ -234,7 +224,7 @@ class RowExplanations(Sequence[RowExplanation]):
             stability=None if np.isnan(self.stability[i]) else float(self.stability[i]),
             stability_word=stability_word(float(self.stability[i])),
             neighbors=self._neighbors(i, place, neighborhoods),
-            counterfactuals=() if aim is None else self._counterfactuals(i, place, laws, aim),
+            counterfactuals=() if aim is None else self._counterfactuals(i, aim),
             wanted=None if aim is None else aim.words,
             level=self.level,
             members=neighborhoods.size,
@@ -285,84 +275,11 @@ class RowExplanations(Sequence[RowExplanation]):
             for row, distance, value in zip(places, neighborhoods.distances[place], values, strict=False)
         )
 
-    # -- counterfactuals -----------------------------------------------------------------------------------------
-
-    def _aim(self, i: int, classes: np.ndarray | None) -> _Aim | None:
-        """What counterfactuals of a row are to reach; None if there is nothing to reach."""
-        if classes is None:
-            if self.wanted is None:
-                return None
-            low, high = self.wanted
-            value = self.prediction[i, 0]
-            if low <= value <= high:
-                return None
-            words = " and ".join(
-                f"{word} {end:g}" for word, end in (("at least", low), ("at most", high)) if np.isfinite(end)
-            )
-            return _Aim(words, 0, 1.0 if value < low else -1.0, low, high)
-        names = self.model.task_.classes
-        order = np.argsort(-classes, kind="stable")
-        other = int(order[1]) if self.wanted is None else names.index(self.wanted)
-        if other == order[0]:
-            return None
-        return _Aim(str(names[other]), other, 1.0, np.nan, np.nan)
-
-    def _counterfactuals(self, i: int, place: int, laws: Witnesses, aim: _Aim) -> tuple[Counterfactual, ...]:
-        model, task = self.model, self.model.task_
+    def _counterfactuals(self, i: int, aim: Aim) -> tuple[Counterfactual, ...]:
+        place, neighborhoods, laws = self._laws.of_row(i)
         if not is_linear(laws):
             # A tree has no slopes: those of a line through the same members show the way.
-            hoods = self._parts[i // _PIECE][0]
-            laws = model.witnesses(hoods, "linear")
-        slopes = linear_coefficients(laws)[place]
-        two = len(task.classes) == 2
-        gain = aim.sign * (slopes[:, 0] * (1 if aim.output else -1) if two else slopes[:, aim.output])
-
-        def accept(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            values = model._exact_values(model.encoding_.scaled(codes))
-            if task.classes:
-                probabilities = task.probabilities(task.natural(values))
-                return probabilities.argmax(1) == aim.output, probabilities[:, aim.output]
-            numbers = task.natural(values)[:, 0]
-            return (numbers >= aim.low) & (numbers <= aim.high), numbers
-
-        search = CounterfactualSearch(encoding=model.encoding_, accept=accept)
-        return search.find(self.codes[i], gain, self.changeable)
-
-
-@final
-@dataclass(frozen=True)
-class _Aim:
-    """What a counterfactual is to reach: a class, or a range of numbers above or below the prediction."""
-
-    words: str
-    output: int
-    sign: float
-    low: float
-    high: float
-
-
-def _checked_wanted(wanted: Any, model: TableModel) -> Any:
-    if wanted is None:
-        return None
-    if model.task == "classification":
-        wanted = wanted.item() if isinstance(wanted, np.generic) else wanted
-        if wanted not in model.task_.classes:
-            raise InputError(
-                f"{Parameter('wanted')} must be one of the classes, {', '.join(map(str, model.task_.classes[:8]))}",
-                got=f"{wanted!r}",
-                parameter="wanted",
-            )
-        return wanted
-    try:
-        low, high = wanted
-        pair = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
-    except (TypeError, ValueError):
-        pair = (np.nan, np.nan)
-    if not pair[0] <= pair[1]:
-        raise InputError(
-            f"{Parameter('wanted')} must be two numbers, between which the prediction is to be; either may be None",
-            got=f"{wanted!r}",
-            cure="try (None, 100)",
-            parameter="wanted",
-        )
-    return pair
+            laws = self.model.witnesses(neighborhoods.of(place), "linear")
+            place = 0
+        search = CounterfactualSearch(encoding=self.model.encoding_, accept=aim.accept)
+        return search.find(self.codes[i], aim.gain(linear_coefficients(laws)[place]), self.changeable)

@@ -70,6 +70,10 @@ class FittedTable(Fitted):
         """(n, k) the rows nearest to others (n, P), nearest first, and their distances."""
         return nearest_places(self.near, k, self.encoding.near(scaled))
 
+    def familiarity(self, scaled: Tensor) -> np.ndarray:
+        """(n,) minus the distance to the nearest row that was learned from, by which intervals are told apart."""
+        return np.asarray(-self.nearest(scaled, 1)[1][:, 0])
+
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the rest."""
         derived = ("codes", "y", "scaled", "near", "exact_network")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 import torch
@@ -16,21 +16,18 @@ from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.named_games import stepper_of
 from pellucid.neighborhoods import Neighborhoods
-from pellucid.tabular.columns import decide, require_some
+from pellucid.tabular.deciding import decide, require_some
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.fitted import FittedTable
 from pellucid.tabular.frames import Frame
 from pellucid.tabular.neighborhoods import nearest_places, regular
-from pellucid.tabular.network import TableNetwork
+from pellucid.tabular.network import NetworkFactory, TableNetwork
 from pellucid.tabular.tasks import TableTask
 from pellucid.training import Batches, Fit
 from pellucid.training.fits import History
 
 if TYPE_CHECKING:
     from pellucid.tabular.model import TableModel
-
-NetworkFactory: TypeAlias = Callable[[int, int], nn.Module]
-"""From the numbers of inputs P and outputs K to a module from (B, P) to (B, K), or to (B, E, K) for E networks."""
 
 
 class LabeledRows(NamedTuple):

@@ -15,7 +15,6 @@ from pellucid.numbers import counted, percent
 from pellucid.tabular.dates import date_text
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.law_text import law_terms
-from pellucid.tabular.laws import is_linear, linear_coefficients
 from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.linear import LinearWitness
 from pellucid.witnesses.tree_witness import TreeNode, TreeWitness
@@ -200,8 +199,8 @@ def _regions(explanations: RowExplanations, output: int) -> tuple[tuple[Region, 
 
 def _law_vectors(explanations: RowExplanations, output: int) -> np.ndarray:
     """(n, .) what is compared: coefficients in standard deviations, or contributions of trees."""
-    if all(is_linear(laws) for _, laws in explanations._parts):
-        return np.concatenate([linear_coefficients(laws)[:, :, output] for _, laws in explanations._parts])
+    if explanations.coefficients is not None:
+        return np.ascontiguousarray(explanations.coefficients[:, :, output])
     return np.ascontiguousarray(explanations.contributions[:, :, output])
 
 
@@ -253,7 +252,7 @@ def _mean_law(explanations: RowExplanations, rows: np.ndarray, output: int) -> s
     encoding, used = model.encoding_, model.encoding_.used
     amounts = np.abs(explanations.contributions[rows, :, output]).mean(0)
     strongest = np.argsort(-amounts, kind="stable")[:_TERMS].tolist()
-    if not all(is_linear(laws) for _, laws in explanations._parts):
+    if explanations.coefficients is None:
         return ", ".join(f"{used[c].name} ({amounts[c]:.3g} on average)" for c in strongest)
     vectors = _law_vectors(explanations, output)[rows].mean(0)
     outputs = len(model.task_.outputs)

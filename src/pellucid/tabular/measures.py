@@ -73,7 +73,7 @@ def boosted(task: str, parts: Parts[TableRows]) -> BaselineSummary | None:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     except ImportError:
         return None
-    from pellucid.tabular.columns import decide
+    from pellucid.tabular.deciding import decide
     from pellucid.tabular.encoding import Encoding
 
     train, test = parts.train, parts.test

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from pellucid.errors import InputError
-from pellucid.games import Game
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
-from pellucid.models import FittedAttribute, Model
-from pellucid.named_games import GAMES, GameName, named_game
+from pellucid.models import FittedAttribute
+from pellucid.tabular.certainty import calibrated_probabilities, certainty_of
 from pellucid.tabular.columns import Column
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.fitted import FittedTable
-from pellucid.tabular.fitting import LabeledRows, NetworkFactory, TableFit
+from pellucid.tabular.fitting import LabeledRows, TableFit
 from pellucid.tabular.frames import frame_of
+from pellucid.tabular.model_settings import WITNESSES, TableModelSettings
 from pellucid.tabular.neighborhoods import RowNeighborhoods, regular
-from pellucid.tabular.network import TableNetwork
-from pellucid.tabular.sampling import SAMPLERS, RowSampler, Sampler, SamplerName
+from pellucid.tabular.network import NetworkFactory
 from pellucid.tabular.tasks import TableTask
 from pellucid.trust import LEVEL, MOST, Calibration, HeldOut, check_level, held_out
-from pellucid.witnesses import LinearFamily, SparseLinearFamily, TreeFamily, Witnesses, WitnessFamily
+from pellucid.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from pellucid.auditing import Audit
     from pellucid.tabular.explanations import RowExplanations
 
-WitnessName: TypeAlias = Literal["linear", "sparse", "tree", "auto"]
-WITNESSES = ("linear", "sparse", "tree", "auto")
-# Rows that pass through the network at once.
-_PIECE = 8192
+# Rows that pass through the network at once: what a layer makes of them stays in the cache.
+_PIECE = 512
+# Rows that an audit measures: more would not make its numbers more precise than they can be read.
+_AUDITED = 10_000
 # Members of a neighborhood for each feature, so that a law of all features is determined; and the most.
 _PER_FEATURE, _MOST_MEMBERS = 3, 256
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TableModel(Model[FittedTable]):
+class TableModel(TableModelSettings):
     """A network for tables of mixed columns that follows, around every row, a law that a person can read.
 
     The predictor f gives a number, or the log-odds of classes, in which what columns do adds up. Around a row it is
@@ -118,60 +117,15 @@ class TableModel(Model[FittedTable]):
         One record of losses per epoch.
     """
 
-    task: Literal["regression", "classification"] = "regression"
-    game: GameName | None = "symmetric"
-    weight: float = 3.0
-    margin: float = 0.01
-    multiplier_rate: float = 1.0
-    witness: WitnessName = "auto"
-    held_out_game: bool = True
-    ridge: float = 0.1
-    neighbors: int = 16
-    members: int = 32
-    explained_members: int = 64
-    sampler: SamplerName | RowSampler = "mixed"
-    play: Literal["fresh", "banked"] = "fresh"
-    share: float = 0.125
-    width: int = 128
-    depth: int = 2
-    ensemble: int = 8
-    dropout: float = 0.0
-    embedding: int = 0
-    weight_decay: float = 0.01
-    learning_rate: float = 1e-3
-
     file: ClassVar[str] = "transparent_table"
-    record_type = FittedTable
 
     columns_ = FittedAttribute[tuple[Column, ...]]("encoding.columns")
     encoding_ = FittedAttribute[Encoding]()
     task_ = FittedAttribute[TableTask]()
     network_ = FittedAttribute[nn.Module]()
-    witness_ = FittedAttribute[str]()
     calibration_ = FittedAttribute[Calibration | None]()
     intervals_ = FittedAttribute[PredictionIntervals | None]()
     probabilities_ = FittedAttribute[ProbabilityCalibration | None]()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require_one_of(("regression", "classification"), "task")
-        self._require_one_of((*GAMES, None), "game")
-        self._require_one_of(WITNESSES, "witness")
-        self._require_type(bool, "held_out_game")
-        if not callable(self.sampler):
-            self._require_one_of(SAMPLERS, "sampler")
-        self._require_one_of(("fresh", "banked"), "play")
-        if self.play == "banked" and self.game not in (None, "symmetric"):
-            raise InputError(
-                "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
-            )
-        self._require_whole(1, "neighbors", "width", "depth", "ensemble")
-        self._require_whole(3, "members", "explained_members")
-        self._require_whole(0, "embedding")
-        self._require_number(0, "weight", "margin", "weight_decay")
-        self._require_number(1e-9, "ridge", "multiplier_rate")
-        self._require_share("share", least=1e-9)
-        self._require_share("dropout", below_one=True)
 
     # -- training ----------------------------------------------------------------------------------------------
 
@@ -216,58 +170,11 @@ class TableModel(Model[FittedTable]):
         fit = TableFit(self, learned, validation, target=target, network=network)
         return self._train(fit, validation, folder=folder, resume=resume, progress=progress, device=device)
 
-    def new_network(
-        self,
-        *,
-        encoding: Encoding,
-        task: TableTask,
-        factory: NetworkFactory | None = None,
-        own_network: bool = False,
-        **_: Any,
-    ) -> nn.Module:
-        """An untrained network for this table."""
-        if own_network:
-            raise InputError(
-                "This model was trained with a network of your own, which is code and was not saved",
-                got="none",
-                cure="pass the function that makes it as `network=`",
-            )
-        inputs, outputs = len(encoding.shift), task.width
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            if factory is not None:
-                return factory(inputs, outputs)
-            return TableNetwork(
-                inputs,
-                outputs,
-                width=self.width,
-                depth=self.depth,
-                ensemble=self.ensemble,
-                dropout=self.dropout,
-                embedding=self.embedding,
-            )
-
-    def new_game(self, neighborhoods: int) -> Game | None:
-        """The game that is played in this number of neighborhoods."""
-        family = TreeFamily(min_leaf=3) if self.witness == "tree" else LinearFamily(ridge=self.ridge)
-        return named_game(
-            self.game,
-            family,
-            weight=self.weight,
-            margin=self.margin,
-            neighborhoods=neighborhoods,
-            held_out=self.held_out_game,
-        )
-
-    def new_sampler(self, encoding: Encoding) -> Sampler:
-        """What draws the sampled rows of neighborhoods."""
-        return Sampler(how=self.sampler, column_of=encoding.column_of, copied=encoding.copied)
-
     # -- predictions -------------------------------------------------------------------------------------------
 
     def predict_values(self, x: Any) -> np.ndarray:
         """(N, K) numbers in the units of the data, or log-odds."""
-        return self.task_.natural(self._exact_values(self._read(x)))
+        return self.task_.natural(self.exact_values(self.read(x)))
 
     def predict(self, x: Any) -> np.ndarray:
         """(N,) numbers, or classes."""
@@ -300,16 +207,15 @@ class TableModel(Model[FittedTable]):
                 got="a classification" if self.task == "classification" else "no held-out rows",
                 cure="use `predict_calibrated`" if self.task == "classification" else "hold out some rows in `fit`",
             )
-        return self.intervals_at(self._read(x), level)
+        return self.intervals_at(self.read(x), level)
 
     def intervals_at(self, scaled: Tensor, level: float) -> np.ndarray:
         """(N, 2) intervals at scaled features (N, P); NaN where they are not known."""
         if self.intervals_ is None:
             return np.full((len(scaled), 2), np.nan)
-        _, distances = self.fitted_.nearest(scaled, 1)
-        widths = self.intervals_.half_widths(-distances[:, 0], check_level(level))
+        widths = self.intervals_.half_widths(self.fitted_.familiarity(scaled), check_level(level))
         widths[np.isinf(widths)] = np.nan
-        values = self.task_.natural(self._exact_values(scaled))
+        values = self.task_.natural(self.exact_values(scaled))
         return np.concatenate([values - widths, values + widths], axis=1)
 
     def predict_calibrated(self, x: Any) -> np.ndarray:
@@ -318,29 +224,24 @@ class TableModel(Model[FittedTable]):
 
     def calibrated_probabilities(self, values: np.ndarray) -> np.ndarray:
         """(N, classes) from the log-odds (N, K) of the network; without held-out rows as they are."""
-        probabilities = self.task_.probabilities(values)
-        if self.probabilities_ is None:
-            return probabilities
-        if len(self.task_.classes) == 2:
-            second = self.probabilities_(probabilities[:, 1:])
-            return np.concatenate([1 - second, second], axis=1)
-        calibrated = self.probabilities_(probabilities)
-        return np.asarray(calibrated / calibrated.sum(1, keepdims=True))
+        return calibrated_probabilities(self.task_, self.probabilities_, values)
 
-    def _read(self, x: Any) -> Tensor:
+    def read(self, x: Any) -> Tensor:
+        """(N, P) scaled features of rows."""
         return self.encoding_.read(frame_of(x))
-
-    def _exact_values(self, scaled: Tensor) -> np.ndarray:
-        network = self.fitted_.exact_network
-        with torch.no_grad():
-            parts = [self.task_.values(network(part)) for part in scaled.double().split(_PIECE)]
-        return torch.cat(parts).numpy()
 
     def values_at(self, scaled: Tensor) -> Tensor:
         """(N, K) values of the network, in standard deviations or quarter log-odds, at scaled features (N, P)."""
         with torch.no_grad():
             parts = [self.task_.values(self.network_(part)) for part in scaled.float().split(_PIECE)]
         return torch.cat(parts)
+
+    def exact_values(self, scaled: Tensor) -> np.ndarray:
+        """(N, K) the same in float64, which do not depend on which rows are predicted together."""
+        network = self.fitted_.exact_network
+        with torch.no_grad():
+            parts = [self.task_.values(network(part)) for part in scaled.double().split(_PIECE)]
+        return torch.cat(parts).numpy()
 
     # -- laws ----------------------------------------------------------------------------------------------------
 
@@ -361,16 +262,6 @@ class TableModel(Model[FittedTable]):
             distances=distances,
         )
 
-    def family(self, witness: str | None = None) -> WitnessFamily:
-        """The witnesses of explanations."""
-        name = self.witness_ if witness is None else witness
-        families: dict[str, WitnessFamily] = {
-            "linear": LinearFamily(ridge="auto"),
-            "sparse": SparseLinearFamily(terms=8),
-            "tree": TreeFamily(min_leaf=3, shrinkage="auto"),
-        }
-        return families[name]
-
     def witnesses(self, neighborhoods: RowNeighborhoods, witness: str | None = None) -> Witnesses:
         """The witnesses of the predictor, in scaled features and in standard deviations or quarter log-odds."""
         f = self.values_at(neighborhoods.points).double()
@@ -379,16 +270,16 @@ class TableModel(Model[FittedTable]):
 
     def held_out(self, x: Any, *, seed: int = 0, witness: str | None = None) -> HeldOut:
         """Witnesses at a member of each neighborhood that they were not fitted to; of many rows, a thousand."""
-        scaled = self._sample(self._read(x), seed)
+        scaled = self._sample(self.read(x), seed)
         neighborhoods = self.neighborhoods(scaled)
         f = self.values_at(neighborhoods.points).double()
         return held_out(f, neighborhoods.points, neighborhoods.hoods, self.family(witness), seed=seed)
 
     @staticmethod
-    def _sample(scaled: Tensor, seed: int) -> Tensor:
-        if len(scaled) <= MOST:
+    def _sample(scaled: Tensor, seed: int, most: int = MOST) -> Tensor:
+        if len(scaled) <= most:
             return scaled
-        return scaled[np.sort(np.random.default_rng(seed).permutation(len(scaled))[:MOST])]
+        return scaled[np.sort(np.random.default_rng(seed).permutation(len(scaled))[:most])]
 
     def calibrated(self, data: LabeledRows, *, progress: bool = False) -> FittedTable:
         """The record, with a calibration on these rows; they also choose the witness, if it is "auto"."""
@@ -397,22 +288,7 @@ class TableModel(Model[FittedTable]):
         # Where nothing varies there is nothing to choose by: the first.
         best = max(parts, key=lambda name: float(np.nan_to_num(parts[name].explained(), nan=-np.inf).mean()))
         changes: dict[str, Any] = {"calibration": Calibration.of(parts[best]), "witness": best}
-        return replace(self.fitted_, **changes, **self._certainty(data))
-
-    def _certainty(self, data: LabeledRows) -> dict[str, Any]:
-        """Intervals or probabilities, learned from rows that the fit did not see."""
-        values = self.predict_values(data.frame)
-        if self.task == "classification":
-            places = self.task_.inner(data.y).numpy()
-            labels = np.eye(len(self.task_.classes))[places]
-            first = int(labels.shape[1] == 2)
-            probabilities = self.task_.probabilities(values)
-            return {"probabilities": ProbabilityCalibration.of(labels[:, first:], probabilities[:, first:])}
-        _, distances = self.fitted_.nearest(self._read(data.frame), 1)
-        familiarity = -distances[:, 0]
-        edges = np.unique(np.quantile(familiarity, (0.25, 0.75))).tolist()
-        y = data.y.astype(np.float64)[:, None]
-        return {"intervals": PredictionIntervals.of(y, values, familiarity, edges)}
+        return replace(self.fitted_, **changes, **certainty_of(self, data))
 
     def explain(
         self,
@@ -448,10 +324,13 @@ class TableModel(Model[FittedTable]):
         )
 
     def audit(self, x: Any) -> Audit:
-        """How well the laws match the network in the neighborhoods of these rows; see `pellucid.audit`."""
+        """How well the laws match the network in the neighborhoods of these rows; see `pellucid.audit`.
+
+        Of more than 10,000 rows a random sample of so many is measured.
+        """
         from pellucid.auditing import audit
 
-        neighborhoods = self.neighborhoods(self._read(x))
+        neighborhoods = self.neighborhoods(self._sample(self.read(x), 0, _AUDITED))
         f = self.values_at(neighborhoods.points).double()
         return audit(
             f,
@@ -485,11 +364,4 @@ class TableModel(Model[FittedTable]):
         """
         if network is None:
             return cls._load(Path(folder))
-        from pellucid import storage
-
-        tensors = ["network", *cls.record_type.tensor_files()]
-        saved = storage.load(Path(folder), cls.file, tensors=tensors, texts=[])
-        record: Mapping[str, Any] = cls.record_type.read(saved)
-        untrained = cls.from_settings(saved.content["settings"])
-        made = untrained.new_network(encoding=record["encoding"], task=record["task"], factory=network)
-        return cls._load(Path(folder), made)
+        return cls._load(Path(folder), lambda model, record: model.new_network(**record, factory=network))

@@ -31,9 +31,24 @@ class RowNeighborhoods:
         return len(self.points) // len(self.hoods)
 
     @property
+    def members(self) -> Tensor:
+        """(n, m, P) scaled features of the members, the center first."""
+        return self.points.reshape(len(self.hoods), self.size, -1)
+
+    @property
     def centers(self) -> Tensor:
         """(n, P) scaled features of the centers."""
         return self.points[self.hoods.centers]
+
+    def of(self, i: int) -> RowNeighborhoods:
+        """One of them alone."""
+        m = self.size
+        return RowNeighborhoods(
+            points=self.points[i * m : (i + 1) * m],
+            hoods=regular(1, m),
+            nearest=self.nearest[i : i + 1],
+            distances=self.distances[i : i + 1],
+        )
 
 
 def regular(count: int, size: int) -> Neighborhoods:

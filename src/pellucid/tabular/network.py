@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Callable
+from typing import TypeAlias, final
 
 import torch
 from torch import Tensor, nn
+
+NetworkFactory: TypeAlias = Callable[[int, int], nn.Module]
+"""From the numbers of inputs P and outputs K to a module from (B, P) to (B, K), or to (B, E, K) for E networks."""
 
 # Pieces of the piecewise-linear embedding of a number.
 _PIECES = 16

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.numbers import decimals
 from pellucid.report.numbers import counted, fixed, number, percent, typeset
 from pellucid.report.page import write_page
-from pellucid.report.sections import common, ranked, share
+from pellucid.report.sections import common, of_explanations, ranked, share
 from pellucid.summaries import Example, RunSummary
 from pellucid.tabular.explanation import RowExplanation
 from pellucid.tabular.explanation_page import NAME, WIDTH, cut, view
@@ -53,8 +53,9 @@ def write_explanations(explanations: Mapping[str, RowExplanation], path: str | P
     title : str
         Title of the page.
     """
-    examples = [Example(explanation=e.to_dict(), place=label) for label, e in explanations.items()]
-    return write(RunSummary(kind="table", title=title, explanations=tuple(examples[::-1])), path)
+    # Summaries are shown from their end.
+    backwards = dict(list(explanations.items())[::-1])
+    return write(of_explanations(backwards, kind="table", title=title), path)
 
 
 def _item(example: Example, index: int) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def _map(law_map: LawMap) -> dict[str, Any]:
         if several
         else "One law for all rows",
         "regions": [
-            {"rule": region.rule[:1].upper() + region.rule[1:], "count": counted(region.count, "row"),
+            {"rule": region.rule, "count": counted(region.count, "row"),
              "law": typeset(region.law), "prediction": fixed(region.prediction, digits),
              "explained": None if region.explained is None else percent(region.explained, 0)}
             for region in law_map.regions

@@ -171,6 +171,13 @@ def _require_enough(rows: TableRows, source: str) -> None:
             got=f"{len(rows)} in {source}",
             cure="add more, hundreds if you can",
         )
+    if len(set(rows.y.tolist())) == 1:
+        raise InputError(
+            f"{rows.target!r} must vary, to be learned from the other columns",
+            got=f"{rows.y[0]!r} in every row" if rows.y.dtype == object else f"{rows.y[0]:g} in every row",
+            cure="is it the right column?",
+            parameter="target",
+        )
 
 
 def bundled(name: Literal["diabetes", "breast_cancer"]) -> TableRows:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import torch
 
+from pellucid.tabular.bulk import LearnedRowLaws
 from pellucid.tabular.neighborhoods import RowNeighborhoods
-from pellucid.witnesses import Witnesses
-
-if TYPE_CHECKING:
-    from pellucid.tabular.model import TableModel
 
 # The nearest rows whose laws are looked at.
 _ROWS = 3
@@ -19,7 +13,7 @@ _STABLE, _CHANGING = 0.9, 0.5
 
 
 def law_stability(
-    model: TableModel, neighborhoods: RowNeighborhoods, laws: Witnesses, output: np.ndarray
+    neighborhoods: RowNeighborhoods, laws: np.ndarray, output: np.ndarray, learned: LearnedRowLaws
 ) -> np.ndarray:
     """(n,) the share of each law that those of its nearest other rows repeat, a mean over three of them:
 
@@ -30,14 +24,14 @@ def law_stability(
 
     Parameters
     ----------
-    model : TableModel
-        The model that the laws are of.
     neighborhoods : RowNeighborhoods
         The neighborhoods of the rows.
-    laws : Witnesses
-        Their laws.
+    laws : ndarray
+        (n, m, K) their laws at the members of these.
     output : ndarray
         (n,) the output that is looked at.
+    learned : LearnedRowLaws
+        The laws of the rows that were learned from.
     """
     nearest, n = neighborhoods.nearest, len(neighborhoods.hoods)
     if not nearest.shape[1]:
@@ -46,20 +40,12 @@ def law_stability(
     other = neighborhoods.distances > 1e-9
     rank = np.where(other, np.cumsum(other, axis=1) - 1, _ROWS)
     rows, columns = np.nonzero(rank < _ROWS)
-    places, inverse = np.unique(nearest[rows, columns], return_inverse=True)
-    if not len(places):
+    if not len(rows):
         return np.full(n, np.nan)
-    around = model.neighborhoods(model.fitted_.scaled[torch.from_numpy(places)])
-    others = model.witnesses(around)
-    m = neighborhoods.size
-    k = output[rows]
-    mine = laws.at_members().double().numpy().reshape(n, m, -1)
     # (pairs, m) both laws at the members of the first one's neighborhood.
-    members = neighborhoods.points.reshape(n, m, -1)[rows].flatten(0, 1)
-    which = torch.from_numpy(inverse).repeat_interleave(m)
-    theirs = others.evaluate(which, members).double().numpy().reshape(len(rows), m, -1)
-    pairs = np.arange(len(rows))
-    g, h = mine[rows][pairs, :, k], theirs[pairs, :, k]
+    theirs = learned.at(nearest[rows, columns], neighborhoods.members[rows])
+    pairs, k = np.arange(len(rows)), output[rows]
+    g, h = laws[rows][pairs, :, k], theirs[pairs, :, k]
     g, h = g - g.mean(1, keepdims=True), h - h.mean(1, keepdims=True)
     total = np.square(g).sum(1)
     share = np.where(total > 1e-18, 1 - np.square(g - h).sum(1) / np.where(total > 1e-18, total, 1.0), np.nan)

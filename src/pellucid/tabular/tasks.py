@@ -8,15 +8,15 @@ from typing import Any, Literal, final
 
 import numpy as np
 import torch
+from scipy.special import expit, logit
 from torch import Tensor
 from torch.nn import functional
 
 from pellucid.errors import InputError
 
+TASKS = ("regression", "classification")
 _SMALLEST = 1e-7
 _QUARTERS = 4.0
-# Probabilities are moved away from 0 and 1 by so much before log-odds are taken.
-_AWAY = 1e-3
 
 
 @final
@@ -27,10 +27,11 @@ class TableTask:
     Regression: one value, which inside has mean 0 and standard deviation 1. Classes: log-odds, in which what columns do
     adds up,
 
-        log q / (1 - q),     q = p (1 - 2 e) + e,     e = 0.001,
+        log p_k / (1 - p_k) = z_k - log sum over other classes j of exp(z_j),
 
-    of the second of two classes, or of each of more; p is the mean probability of the networks in one, (B, E, K). e
-    keeps certainty finite. Inside, log-odds count as quarters: near one half they are as large as probabilities.
+    of the second of two classes, or of each of more; the logits z are the mean of those of the networks in one,
+    (B, E, K). They are not bounded: where log-odds level off, however late, no law of the columns could follow them.
+    Inside, log-odds count as quarters: near one half they are as large as probabilities.
 
     Attributes
     ----------
@@ -118,9 +119,12 @@ class TableTask:
         """(B, K) as witnesses see them: log-odds in quarters, or numbers in standard deviations."""
         if self.kind == "regression":
             return outputs.mean(1) if outputs.ndim == 3 else outputs
-        p = outputs.sigmoid() if len(self.classes) == 2 else outputs.softmax(-1)
-        p = p.mean(1) if p.ndim == 3 else p
-        return torch.logit(p * (1 - 2 * _AWAY) + _AWAY) / _QUARTERS
+        logits = outputs.mean(1) if outputs.ndim == 3 else outputs
+        if len(self.classes) < 3:
+            return logits / _QUARTERS
+        itself = torch.eye(logits.shape[1], dtype=torch.bool, device=logits.device)
+        others = logits[:, None].expand(-1, logits.shape[1], -1).masked_fill(itself, -torch.inf)
+        return (logits - others.logsumexp(2)) / _QUARTERS
 
     @property
     def width(self) -> int:
@@ -133,15 +137,15 @@ class TableTask:
 
     def probabilities(self, log_odds: np.ndarray) -> np.ndarray:
         """(N, classes) from log-odds (N, K)."""
-        p = np.clip((1 / (1 + np.exp(-log_odds)) - _AWAY) / (1 - 2 * _AWAY), 0, 1)
+        p = expit(log_odds)
         if len(self.classes) == 2:
             return np.concatenate([1 - p, p], axis=1)
         return np.asarray(p / p.sum(1, keepdims=True))
 
     def log_odds(self, probabilities: np.ndarray) -> np.ndarray:
         """(N, K) from (N, classes)."""
-        p = (probabilities[:, 1:] if len(self.classes) == 2 else probabilities) * (1 - 2 * _AWAY) + _AWAY
-        return np.asarray(np.log(p / (1 - p)))
+        p = probabilities[:, 1:] if len(self.classes) == 2 else probabilities
+        return np.asarray(logit(np.clip(p, _SMALLEST, 1 - _SMALLEST)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON."""

@@ -15,7 +15,7 @@ from pellucid import _checks
 from pellucid.deviations import gaussian_kl
 from pellucid.errors import InputError
 from pellucid.games import Game
-from pellucid.models import FittedAttribute
+from pellucid.models import FittedAttribute, new_with_seed
 from pellucid.molecules._arguments import calibration_sample, require_validation_share
 from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
@@ -217,9 +217,9 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
     def new_network(self, *, vocabulary: Vocabulary, **_: Any) -> TreeAutoencoder:
         """An untrained encoder and decoder of these labels."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
+        return new_with_seed(
+            self.seed, lambda: TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
+        )
 
     def new_game(self) -> Game | None:
         """The game that is played."""

@@ -1,0 +1,81 @@
+"""Explanations as the command line asks for them: of a row that is typed, or of the rows of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.domains import MessageCallback
+from pellucid.errors import Parameter
+from pellucid.options import names_in
+from pellucid.tables import number_of
+from pellucid.tabular.domain_options import TableExplaining
+from pellucid.tabular.rows import TableRows, rows_of_text
+
+if TYPE_CHECKING:
+    from pellucid.explanations import Explanation
+    from pellucid.tabular.model import TableModel
+
+# Rows of a file that are put into words: a page of more could not be opened.
+_MOST = 1000
+
+
+def explained(
+    model: TableModel,
+    what: str,
+    rows: TableRows | None,
+    settings: TableExplaining,
+    *,
+    level: float,
+    warn: MessageCallback,
+) -> dict[str, Explanation]:
+    """Explanations by the labels of the rows.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    what : str
+        What was typed: the path of a file, or the values of a row.
+    rows : TableRows, optional
+        The rows of the file; None for a row that is typed.
+    settings : TableExplaining
+        What counterfactuals may change, and are to reach.
+    level : float
+        The confidence of bounds and intervals.
+    warn : callable
+        Takes a sentence about rows that are left out.
+    """
+    if rows is not None and len(rows) > _MOST:
+        warn(
+            f"{what} has {len(rows):,} rows: the first {_MOST:,} are explained. Predicting with "
+            f"{Parameter('trust', True)} writes laws, bounds and stability of all."
+        )
+        rows = rows.select(np.arange(_MOST))
+    columns = [column.name for column in model.encoding_.used]
+    labels = [what] if rows is None else rows.labels()
+    explanations = model.explain(
+        (rows_of_text(what, columns) if rows is None else rows).frame,
+        level=level,
+        changeable=names_in(settings.change, columns),
+        wanted=_wanted(settings.wanted, model),
+        labels=labels,
+    )
+    return dict(zip(labels, explanations, strict=True))
+
+
+def _wanted(text: str | None, model: TableModel) -> Any:
+    """What is typed as a class, or as a pair of numbers."""
+    if text is None:
+        return None
+    if model.task == "classification":
+        return next((name for name in model.task_.classes if str(name) == text or _number(text) == name), text)
+    low, sign, high = text.partition(":")
+    if not sign:
+        return text
+    return (_number(low), _number(high))
+
+
+def _number(text: str) -> float | None:
+    return number_of(text.strip())
