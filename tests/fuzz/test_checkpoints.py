@@ -7,7 +7,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import torch
-from fuzz.cases import Tally
 from fuzz.mutations import mutated_array, mutated_bytes, mutated_json
 from training.small_fits import run
 
@@ -57,41 +56,31 @@ def mutated_content(content, random):
         elif isinstance(value, torch.Tensor) and random.random() < 0.8:
             parent[key] = torch.from_numpy(np.ascontiguousarray(mutated_array(value.numpy(), random)))
         else:
-            others = [
-                None,
-                True,
-                -1,
-                0,
-                10**6,
-                10**30,
-                0.5,
-                np.inf,
-                -1e300,
-                "x",
-                [],
-                {},
-                [1, 2],
-                {"a": 1},
-                torch.ones(2),
-            ]
-            parent[key] = others[random.integers(len(others))]
+            parent[key] = ODD[random.integers(len(ODD))]
         return content
 
 
 @pytest.mark.slow
-def test_mutated_checkpoints(written, tmp_path, capsys):
-    tally = Tally("checkpoint folders", few=12)
-    for random in tally:
-        original, validated = written[tally.number % len(written)]
-        folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(original, folder)
-        files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".ckpt"))
-        mutate(files[random.integers(len(files))], random)
-        with tally.case(tmp_path / "log"):
-            run(folder, resume=True, validated=validated)
-    with capsys.disabled():
-        tally.check()
+def test_mutated_checkpoints(written, tmp_path, tally):
+    folder = tmp_path / "run"
+
+    def prepare(random, number):
+        original, validated = written[number % len(written)]
+        mutated_copy(original, folder, random)
+        return validated
+
+    def use(validated):
+        run(folder, resume=True, validated=validated)
+
+    tally("checkpoints", 12, 600).try_all(prepare, use).check()
+
+
+def mutated_copy(original, folder, random):
+    """A copy of a folder of checkpoints, one of whose files is not as it was written."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder)
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".ckpt"))
+    mutate(files[random.integers(len(files))], random)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.numbers import counted, listed, number
+from pellucid.schemas import LARGEST, SchemaError, Share, Size, checked
 from pellucid.tables import ID_NAMES, normalized
 from pellucid.tabular.dates import are_dates, date_text, days_of
 from pellucid.tabular.frames import Frame, RawColumn
@@ -62,11 +63,11 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[str, ...] = ()
-    shares: tuple[float, ...] = ()
+    shares: tuple[Share, ...] = ()
     median: float = 0.0
     lowest: float = 0.0
     highest: float = 0.0
-    blanks: int = 0
+    blanks: Size = 0
     whole: bool = False
     steps: bool = False
     note: str = ""
@@ -123,7 +124,12 @@ class Column:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Column:
         """What `to_dict` gave."""
-        return cls(**{**content, "levels": tuple(content["levels"]), "shares": tuple(content["shares"])})
+        column = checked(cls, content)
+        if len(column.levels) != len(column.shares) or len({*column.levels}) < len(column.levels):
+            raise SchemaError(f"{column.name}: its levels are not as many as its shares, or one is there twice")
+        if column.has_levels and len(column.levels) < 2:
+            raise SchemaError(f"{column.name}: it has fewer than two levels")
+        return column
 
 
 def decide(frame: Frame, y: np.ndarray | None = None) -> tuple[Column, ...]:
@@ -166,10 +172,12 @@ def _numbers(column: RawColumn) -> np.ndarray:
     else:
         values = np.array([np.nan if value is None else _number(value, column, row)
                            for row, value in enumerate(column.values.tolist())])  # fmt: skip
-    if np.isinf(values).any():
+    large = np.abs(values) > LARGEST
+    if large.any():
+        row = int(large.argmax())
         raise InputError(
             f"Column {column.name!r} must hold finite numbers, dates, or texts that repeat",
-            got=f"an infinite one in row {int(np.isinf(values).argmax()) + 1}",
+            got=f"{'an infinite one' if np.isinf(values[row]) else f'{values[row]:g}'} in row {row + 1}",
             cure="correct it, or leave it blank",
         )
     return values

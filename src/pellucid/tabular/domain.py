@@ -24,7 +24,9 @@ from pellucid.options import Options, option
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
+    from pellucid.splitting import Parts
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
+    from pellucid.tables import Table
     from pellucid.tabular.explanation import RowExplanation
     from pellucid.tabular.model import TableModel
     from pellucid.tabular.rows import TableRows
@@ -110,7 +112,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
     # -- training ----------------------------------------------------------------------------------------------
 
-    def read(self, path: Path, reading: TableReading, model: TableModel | None = None) -> TableRows:
+    def read(self, path: Path | Table, reading: TableReading, model: TableModel | None = None) -> TableRows:
         """The rows of a file; for a trained model, the columns that it reads."""
         from pellucid.options import names_in
         from pellucid.tables import read_table
@@ -146,6 +148,8 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         _check_task(kind, data)
         places = split(len(data), seed=settings.seed)
         parts = Parts(*(data.select(index) for index in places))
+        if kind == "classification":
+            _check_classes(parts)
         values = {**settings_for(len(parts.train)), **settings.chosen("patience", "neighbors", "ensemble")}
         if weight is not None:
             values["weight"] = weight
@@ -282,6 +286,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
         """The rows of the table, each followed by its prediction."""
+        from pellucid.tables import read_table
         from pellucid.tabular.predicting import prediction_table
         from pellucid.trust import LEVEL, check_level
 
@@ -293,7 +298,8 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
                 parameter="level",
             )
         level = LEVEL if settings.level is None else check_level(settings.level)
-        return prediction_table(model, path, self.read(path, reading, model), trust=settings.trust, level=level)
+        table = read_table(path)
+        return prediction_table(model, table, self.read(table, reading, model), trust=settings.trust, level=level)
 
     def explain(
         self,
@@ -308,10 +314,11 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
     ) -> ExplanationSet:
         """The explanation of a row as it is typed, or of all rows of a table."""
         from pellucid.options import names_in
+        from pellucid.paths import kind_of
         from pellucid.tabular.rows import rows_of_text
 
         columns = [column.name for column in model.encoding_.used]
-        typed = "=" in what and not Path(what).is_file()
+        typed = "=" in what and kind_of(what) is None
         rows = rows_of_text(what, columns) if typed else self.read(Path(what), reading, model)
         labels = [what] if typed else rows.labels()
         explanations = model.explain(
@@ -365,6 +372,27 @@ def _check_task(kind: str, data: TableRows) -> None:
         )
 
 
+def _check_classes(parts: Parts[TableRows]) -> None:
+    """Refuse a split that leaves nothing to tell apart, or a class of the test to guess."""
+    learned = {*parts.train.y.tolist(), *parts.validation.y.tolist()}
+    target = parts.train.target
+    if len(learned) < 2:
+        raise InputError(
+            f"There must be at least two classes of {target!r} to tell apart",
+            got=f"{next(iter(learned))!r} in all rows to learn from",
+            cure="learn another column",
+            parameter="target",
+        )
+    unseen = [name for name in parts.test.y.tolist() if name not in learned]
+    if unseen:
+        raise InputError(
+            f"Every class of {target!r} must be among the rows to learn from",
+            got=f"{unseen[0]!r}, which is among those to test on alone",
+            cure="leave out rows of classes that are so rare, or name them otherwise",
+            parameter="target",
+        )
+
+
 def _wanted(text: str | None, model: TableModel) -> Any:
     """What is typed as a class, or as a pair of numbers."""
     if text is None:
@@ -372,15 +400,25 @@ def _wanted(text: str | None, model: TableModel) -> Any:
     if model.task == "classification":
         return next((name for name in model.task_.classes if str(name) == text or _number(text) == name), text)
     low, sign, high = text.partition(":")
-    if not sign:
-        return text
-    return (_number(low), _number(high))
+    ends = (_number(low), _number(high))
+    mistaken = any(end is None and part.strip() for part, end in zip((low, high), ends, strict=True))
+    if not sign or mistaken or ends == (None, None):
+        raise InputError(
+            f"{Parameter('wanted')} must be a range of the prediction",
+            got=f"{text!r}",
+            cure='write it as "20:30", "20:" or ":30"',
+            parameter="wanted",
+        )
+    return ends
 
 
 def _number(text: str) -> float | None:
+    from math import isfinite
+
     from pellucid.tables import number_of
 
-    return number_of(text.strip())
+    value = number_of(text.strip())
+    return value if value is None or isfinite(value) else None
 
 
 def _worst(summary: RunSummary) -> str:

@@ -16,6 +16,7 @@ from pellucid.games import Game
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import FittedAttribute, Model
 from pellucid.named_games import GAMES, GameName, named_game
+from pellucid.schemas import checked
 from pellucid.tabular.columns import Column
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.fitted import FittedTable
@@ -38,6 +39,8 @@ WITNESSES = ("linear", "sparse", "tree", "auto")
 _PIECE = 8192
 # Members of a neighborhood for each feature, so that a law of all features is determined; and the most.
 _PER_FEATURE, _MOST_MEMBERS = 3, 256
+# What settings may be at most: more would fill the memory before it was of use.
+_MOST_LAYERS, _MOST_NETWORKS, _LARGEST_NEIGHBORHOOD = 100, 1024, 10_000
 
 
 @final
@@ -165,9 +168,12 @@ class TableModel(Model[FittedTable]):
             raise InputError(
                 "Only the symmetric game can be played with a bank", got=f"game={self.game!r}", cure='use play="fresh"'
             )
-        self._require_whole(1, "neighbors", "width", "depth", "ensemble")
-        self._require_whole(3, "members", "explained_members")
-        self._require_whole(0, "embedding")
+        self._require_size("width")
+        self._require_whole(1, "neighbors")
+        self._require_whole(1, "depth", most=_MOST_LAYERS)
+        self._require_whole(1, "ensemble", most=_MOST_NETWORKS)
+        self._require_whole(0, "embedding", most=_MOST_NETWORKS)
+        self._require_whole(3, "members", "explained_members", most=_LARGEST_NEIGHBORHOOD)
         self._require_number(0, "weight", "margin", "weight_decay")
         self._require_number(1e-9, "ridge", "multiplier_rate")
         self._require_share("share", least=1e-9)
@@ -489,7 +495,8 @@ class TableModel(Model[FittedTable]):
 
         tensors = ["network", *cls.record_type.tensor_files()]
         saved = storage.load(Path(folder), cls.file, tensors=tensors, texts=[])
-        record: Mapping[str, Any] = cls.record_type.read(saved)
-        untrained = cls.from_settings(saved.content["settings"])
+        with storage.as_saved(Path(folder)):
+            record: Mapping[str, Any] = cls.record_type.read(saved)
+            untrained = cls.from_settings(checked(dict[str, Any], saved.content["settings"], "settings"))
         made = untrained.new_network(encoding=record["encoding"], task=record["task"], factory=network)
         return cls._load(Path(folder), made)
