@@ -2,11 +2,10 @@
 
 import ctypes
 import os
-import resource
-import signal
 
 import pytest
 import torch
+from fuzz.children import full, in_child
 from toy import CurveDomain, CurveExplanation
 from training.small_fits import run as train_small
 
@@ -18,35 +17,6 @@ from pellucid.writing import write_bytes, write_rows, write_text
 
 pytestmark = pytest.mark.slow
 OLD = b"old"
-
-
-def in_child(action, prepare):
-    """What an action answers, in a child that has prepared itself."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            prepare()
-            answer = action()
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writing, str(answer).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        answer = stream.read().decode()
-    os.waitpid(child, 0)
-    return answer
-
-
-def full(size):
-    """No file can be larger than this from now on."""
-
-    def prepare():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return prepare
 
 
 def check(folder, name, write, limit=1):
