@@ -10,6 +10,7 @@ import os
 import resource
 import select
 import signal
+import sys
 import time
 import traceback
 import warnings
@@ -84,6 +85,7 @@ class Tally:
         else:
             self.counts[outcome] += 1
             self.failures[number] = text
+            sys.stderr.write(f"\n{self.family}, case {number}: {outcome}\n{text}\n")  # `pytest -s` shows it at once
 
     def check(self, *, refused=True):
         """All cases held, and some were refused, unless nothing may be: otherwise the mutations are worth little."""

@@ -100,6 +100,7 @@ def test_folders_as_they_were_written_are_resumed(written, tmp_path):
         (["global_step"], 10**9, "global_step is 1000000000, not between"),
         (["loops", "fit_loop", "epoch_progress", "current", "processed"], -5, "loops is -5, not between"),
         (["optimizer_states", 0, "state", 0, "exp_avg"], torch.ones(1), "moments 'exp_avg' are not a tensor"),
+        (["optimizer_states", 0, "state", 0], {"step": torch.ones(())}, "moments 'exp_avg' are absent"),
         (["lr_schedulers", 0, "total_steps"], 7, "lr_schedulers.total_steps is 7, not 31"),
         (["callbacks", "_Keeper", "position"], 99, "position is 99, not between"),
         (["callbacks", "_Best"], None, "a checkpoint must be as it was written"),
