@@ -124,16 +124,9 @@ class Encoding:
         return np.stack(parts, axis=1) if parts else np.zeros((len(codes), 0))
 
     def scaled(self, codes: np.ndarray) -> Tensor:
-        """(N, P) scaled features, in float64."""
-        return torch.from_numpy((self.features(codes) - self.shift) / self.scale)
-
-    def read(self, frame: Frame) -> Tensor:
-        """(N, P) scaled features of the rows of a table; numbers that are immensely far from what was learned from are
-        refused.
-        """
-        codes = self.codes(frame)
-        scaled = self.scaled(codes)
-        far = np.argwhere(np.abs(scaled.numpy()) > _FARTHEST)
+        """(N, P) scaled features, in float64; numbers that are immensely far from what was learned from are refused."""
+        scaled = (self.features(codes) - self.shift) / self.scale
+        far = np.argwhere(np.abs(scaled) > _FARTHEST)
         if len(far):
             row, feature = far[0].tolist()
             column = self.used[self.column_of[feature]]
@@ -144,7 +137,11 @@ class Encoding:
                 cure="correct it, or leave it blank",
                 parameter="X",
             )
-        return scaled
+        return torch.from_numpy(scaled)
+
+    def read(self, frame: Frame) -> Tensor:
+        """(N, P) scaled features of the rows of a table."""
+        return self.scaled(self.codes(frame))
 
     @cached_property
     def near_scale(self) -> np.ndarray:
