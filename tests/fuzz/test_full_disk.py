@@ -44,8 +44,9 @@ def check(folder, name, write, limit=1):
         "report.html": lambda path: CurveDomain().write_report(RunSummary(kind="curves"), path),
     }.items(),
 )
-def test_the_old_file_stays(tmp_path, name, write):
+def test_the_old_file_stays(tmp_path, name, write, tally):
     check(tmp_path, name, write)
+    tally("full disks", 1, 1).add(0, "used")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,8 @@ def run(tmp_path_factory):
     return folder
 
 
-def test_the_old_model_stays(run, tmp_path):
+def test_the_old_model_stays(run, tmp_path, tally):
+    counts = tally("full disks", 3, 3)
     model = CurveDomain().load(run / "deep")
     model.save(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -67,9 +69,10 @@ def test_the_old_model_stays(run, tmp_path):
         assert answer.startswith("OSError: [Errno 27]"), answer
         assert str(tmp_path) in answer
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        counts.add(limit, "used")
 
 
-def test_a_training_resumes_when_there_is_space_again(tmp_path):
+def test_a_training_resumes_when_there_is_space_again(tmp_path, tally):
     weights, history, _ = train_small(tmp_path / "whole")
     size = (tmp_path / "whole" / "last.ckpt").stat().st_size
     answer = in_child(lambda: train_small(tmp_path / "run"), full(size - 1))
@@ -78,9 +81,10 @@ def test_a_training_resumes_when_there_is_space_again(tmp_path):
     again = train_small(tmp_path / "run", resume=True)
     assert torch.equal(again[0], weights)
     assert again[1] == history
+    tally("full disks", 1, 1).add(0, "used")
 
 
-def test_a_small_disk(run, tmp_path):
+def test_a_small_disk(run, tmp_path, tally):
     """A real one, of 64 kB, where the operating system lets a test have it."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -109,3 +113,4 @@ def test_a_small_disk(run, tmp_path):
         f"1 pellucid: The file or folder cannot be used: No space left on device ({disk / 'out.csv'}).\n"
         " x,predicted\n1,2\n ['out.csv']"
     )
+    tally("full disks", 1, 1).add(0, "used")
