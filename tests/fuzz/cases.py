@@ -86,6 +86,8 @@ class Tally:
             self.counts[outcome] += 1
             self.failures[number] = text
             sys.stderr.write(f"\n{self.family}, case {number}: {outcome}\n{text}\n")  # `pytest -s` shows it at once
+        if self.counts["tried"] % 100 == 0:
+            sys.stderr.write(f"\n{self.family}: {self.counts['tried']} tried, {self.counts['held']} held\n")
 
     def check(self, *, refused=True):
         """All cases held, and some were refused, unless nothing may be: otherwise the mutations are worth little."""

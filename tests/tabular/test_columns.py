@@ -113,9 +113,7 @@ def test_numbers_with_which_nothing_can_be_computed_are_refused():
         decide(frame_of(pd.DataFrame({"x": [1.0, 2.0, 1e200]})))
     frame = frame_of(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
     encoding = Encoding.of(decide(frame), frame)
-    with pytest.raises(
-        InputError, match="Column 'x' must hold numbers such as were learned from, 1 to 4. Got 1e30 in"
-    ):
+    with pytest.raises(InputError, match="Column 'x' must hold numbers such as were learned from, 1 to 4. Got 1e30 in"):
         encoding.read(frame_of(pd.DataFrame({"x": [1.0, 1e30]})))
 
 
