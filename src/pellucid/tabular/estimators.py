@@ -329,7 +329,8 @@ class _TransparentEstimator(BaseEstimator):  # type: ignore[misc]
             estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
             return estimator
         content = checked(dict[str, Any], json_of(path))
-        parameters = checked(dict[str, str | bool | int | float | None], content["parameters"], "parameters")
+        kinds = dict[str, str | bool | int | float | None]
+        parameters: dict[str, Any] = checked(kinds, content["parameters"], "parameters")
         unknown = {*parameters} - {*cls().get_params(deep=False)}
         if unknown or checked(int, content["columns"], "columns") != len(names):
             raise SchemaError("its parameters or columns are not those of the model")
