@@ -47,7 +47,8 @@ class Tally:
     def try_all(self, prepare, use):
         """Try all cases: `prepare(random, number)` makes a file that lies, and `use` uses what that returns.
 
-        A case depends on its number alone. What is refused holds, and what is used; `prepare` must always work.
+        A case depends on its number alone. What is refused holds, and what is used; `prepare` must always work. Use
+        what is whole before: the first to need a kernel compiles it, which must not count as a hang.
         """
         number = self.first
         while number < self.first + self.count:

@@ -33,6 +33,7 @@ def use(folder):
 
 @pytest.mark.slow
 def test_mutated_corpora(built, tmp_path, tally):
+    use(built)
     folder = tmp_path / "corpus"
 
     def prepare(random, _):

@@ -59,6 +59,8 @@ def use(folder):
 @pytest.mark.parametrize("name", MODELS)
 def test_mutated_models(name, present, tmp_path, tally):
     originals = [SAVED / MODELS[name], present[name]]
+    for original in originals:
+        use(original)
     folder = tmp_path / "model"
 
     def prepare(random, number):

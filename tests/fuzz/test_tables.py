@@ -70,6 +70,8 @@ def test_models_as_they_were_saved_are_used(saved):
 
 
 def test_mutated_models(saved, tmp_path, tally):
+    for original in saved:
+        use(original)
     folder = tmp_path / "model"
 
     def prepare(random, number):
