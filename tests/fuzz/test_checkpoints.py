@@ -125,3 +125,12 @@ def test_an_empty_file_of_a_finished_run_is_no_traceback(name, written, tmp_path
         run(tmp_path / "run", resume=True)
     except InputError as error:
         assert name in str(error)  # noqa: PT017 - a file that can be made again may be
+
+
+def test_a_checkpoint_without_a_setting_of_its_schedule_is_refused(written, tmp_path):
+    shutil.copytree(written[0][0], tmp_path / "run")
+    content = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    del content["optimizer_states"][0]["param_groups"][0]["max_lr"]
+    torch.save(content, tmp_path / "run" / "last.ckpt")
+    with pytest.raises(InputError, match="param_groups.max_lr is absent"):
+        run(tmp_path / "run", resume=True)

@@ -15,6 +15,8 @@ _OF_SCHEDULE = ("last_epoch", "_step_count", "_last_lr", "_get_lr_called_within_
 _OF_OPTIMIZER = ("lr", "betas")
 # What Adam remembers of each parameter.
 _MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+# What optimizer and schedule read in every step; for other settings that are absent torch has defaults.
+_SETTINGS = {"lr", "betas", "eps", "weight_decay", "initial_lr", "max_lr", "min_lr"}
 
 
 def network_state(content: Any, network: nn.Module) -> dict[str, Tensor]:
@@ -104,6 +106,9 @@ def _check_optimizer(state: Mapping[str, Any], optimizer: torch.optim.Optimizer)
     groups = _sequence(state["param_groups"], "param_groups")
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for group, expected in zip(groups, fresh["param_groups"], strict=True):
+        absent = (_SETTINGS & expected.keys()) - _mapping(group, "param_groups").keys()
+        if absent:
+            raise SchemaError(f"param_groups.{min(absent)} is absent")
         checked(float, group["lr"], "lr")
         for beta in _sequence(group["betas"], "betas"):
             Between(0, 1).check(checked(float, beta, "betas"), "betas")
