@@ -20,9 +20,9 @@ test: .venv/installed
 	$(MAKE) -j2 check
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# Files that lie, kills at every moment, full disks, hostile names: a few of each are part of `make test`.
+# Files that lie, kills at every moment, full disks, hostile names, coverage of bounds: a few of each are in `make test`.
 fuzz: .venv/installed
-	$(BIN)/pytest -n 2 --dist worksteal tests/fuzz --fuzz-size large
+	$(BIN)/pytest -n 2 --dist worksteal tests/fuzz tests/test_trust_coverage.py --fuzz-size large
 
 check: docstrings types style layers
 

@@ -82,16 +82,16 @@ def read_cached(path: Path, read: Callable[[Path], Content]) -> Content | None:
         Reads it; raises OSError, ValueError, EOFError or BadZipFile (or an `InputError`, which is a ValueError) where
         that cannot be done.
     """
-    if not path.exists():
-        return None
     try:
+        if not path.exists():
+            return None
         return read(path)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         warnings.warn(f"{path} could not be read and is made anew: {str(error).rstrip('.')}", stacklevel=3)
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink()
     return None
 
@@ -165,8 +165,13 @@ def cached_arrays(cache: Cache, kind: str, settings: Mapping[str, Any], make: Ca
                 digest = _digest(key, stream.read())
                 stream.write(digest)
     except OSError as error:
-        warnings.warn(f"{path} could not be written, so this will be made again next time: {error}", stacklevel=2)
+        warn_unwritten(path, error)
     return arrays
+
+
+def warn_unwritten(path: Path, error: OSError) -> None:
+    """Say that a result could not be kept, which stops nothing."""
+    warnings.warn(f"{path} could not be written, so this will be made again next time: {error}", stacklevel=3)
 
 
 def _read_arrays(path: Path, key: str) -> Arrays:

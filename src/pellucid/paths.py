@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +28,44 @@ def kind_of(path: str | Path) -> Literal["file", "folder"] | None:
     except (OSError, ValueError):
         return None
     return "folder" if stat.S_ISDIR(mode) else "file"
+
+
+@contextmanager
+def readable_again(path: str | Path) -> Iterator[Path]:
+    """A path whose content can be read as often as need be: a pipe is copied to a private file of the same name first.
+
+    Files, folders and what does not exist stay as they are; devices without an end are refused.
+
+    Parameters
+    ----------
+    path : str or Path
+        What a user typed.
+
+    Examples
+    --------
+    >>> with readable_again("/dev/null") as file:
+    ...     file.name, file.read_text()
+    ('null', '')
+    """
+    path = Path(path)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        mode = stat.S_IFREG
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        yield path
+        return
+    with path.open("rb") as source:
+        # A terminal ends when its user says so, and nothing is in the null device; others go on for ever.
+        if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode) and not source.isatty() and source.read(1):
+            raise InputError(
+                "What is read must be a file, a folder or a pipe", got=f"{path}, a device", cure="correct the path"
+            )
+        with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
+            copy = Path(folder) / path.name
+            with copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            yield copy
 
 
 def files_in(folder: Path, pattern: str) -> list[Path]:

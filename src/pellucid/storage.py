@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, final
 
-import torch
 from torch import Tensor
 
 from pellucid.errors import InputError
@@ -26,6 +25,8 @@ from pellucid.writing import replace_together
 
 T = TypeVar("T")
 FORMAT = 1
+# The file of weights; other tensors are data.
+_NETWORK = "network"
 
 
 @final
@@ -241,8 +242,8 @@ def load(folder: Path, name: str, *, tensors: list[str], texts: list[str]) -> Sa
             tensors={group: load_file(folder / f"{group}.safetensors") for group in tensors},
             texts={file: (folder / file).read_text(encoding="utf-8") for file in texts},
         )
-        for values in saved.tensors.values():
-            _check_finite(values)
+        for group, values in saved.tensors.items():
+            _check_finite(values, blanks=group != _NETWORK)
     if written != FORMAT:
         raise InputError(
             f"The saved format must be {FORMAT}",
@@ -252,10 +253,15 @@ def load(folder: Path, name: str, *, tensors: list[str], texts: list[str]) -> Sa
     return saved
 
 
-def _check_finite(tensors: Mapping[str, Tensor]) -> None:
+def _check_finite(tensors: Mapping[str, Tensor], *, blanks: bool) -> None:
+    """Refuse weights that are not finite; data may have blanks, which are NaN."""
     for name, values in tensors.items():
-        if values.is_complex() or (values.is_floating_point() and not torch.isfinite(values).all()):
-            raise SchemaError(f"the weights {shown(name)} are not finite")
+        if values.is_complex() or (values.is_floating_point() and bool(_not_finite(values, blanks).any())):
+            raise SchemaError(f"the {'values' if blanks else 'weights'} {shown(name)} are not finite")
+
+
+def _not_finite(values: Tensor, blanks: bool) -> Tensor:
+    return values.isinf() if blanks else ~values.isfinite()
 
 
 @contextmanager

@@ -122,6 +122,10 @@ def test_pipes_are_read_and_written(folder):
         assert through(command, "series-run", "in.csv", source="recordings/a.csv") == alone.replace("a.csv", "in.csv")
     explained = through("explain", "molecules-run", "in.csv", source="few.csv")
     assert explained == run("explain", "molecules-run", "few.csv").stdout
+    error = run("train", "molecules", "few.csv", "-o", "new", "--pool", "in.csv", code=1).stderr
+    assert "--pool must be a table of molecules. Got in.csv, which can be read only once; write it to a file first" in (
+        " ".join(error.split())
+    )
     reader = threading.Thread(target=lambda: texts.append(Path("out.csv").read_text()))
     reader.start()
     run("predict", "molecules-run", "few.csv", "-o", "out.csv")

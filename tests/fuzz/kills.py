@@ -64,7 +64,7 @@ def _fork(action):
     os._exit(0)
 
 
-def moments(count, size, seed=0):
-    """All moments, or a sample of them, each before or after the rename."""
+def moments(count, size, seed=0, few=8):
+    """All moments, or a few of them, each before or after the rename."""
     every = [(moment, before) for moment in range(1, count + 1) for before in (True, False)]
-    return every if size == "large" else sorted(random.Random(seed).sample(every, min(len(every), 8)))
+    return every if size == "large" else sorted(random.Random(seed).sample(every, min(len(every), few)))

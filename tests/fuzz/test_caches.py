@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from fuzz.cases import Tally
 from fuzz.mutations import mutate_npz, mutated_bytes
 
 from pellucid import cache
@@ -23,42 +22,44 @@ def neighborhoods(folder):
 
 
 @pytest.mark.slow
-def test_mutated_arrays(tmp_path, capsys):
-    tally = Tally("caches of arrays", few=60)
+def test_mutated_arrays(tmp_path, tally):
     right = neighborhoods("none")
     neighborhoods(tmp_path / "whole")
     (whole,) = (tmp_path / "whole").iterdir()
     path = tmp_path / "cache" / whole.name
     path.parent.mkdir()
-    for random in tally:
+
+    def prepare(random, _):
         shutil.copy(whole, path)
         mutate_npz(path, random)
-        with tally.case(tmp_path / "log"):
-            assert neighborhoods(path.parent) == right
+
+    def use(_):
+        assert neighborhoods(path.parent) == right
         assert path.read_bytes() == whole.read_bytes()
-    with capsys.disabled():
-        tally.check(refused=False)
+
+    tally("caches of arrays", 60, 800).try_all(prepare, use).check(refused=False)
 
 
 @pytest.mark.slow
-def test_mutated_corpora_of_the_cache(tmp_path, capsys, monkeypatch):
+def test_mutated_corpora_of_the_cache(tmp_path, tally, monkeypatch):
     monkeypatch.setattr("pellucid.cache.cache_folder", lambda: tmp_path)
-    tally = Tally("caches of corpora", few=20)
     whole = Corpus.build(SMILES, jobs=1, progress=False)
     (folder,) = (tmp_path / "molecules").iterdir()
     shutil.copytree(folder, tmp_path / "whole")
-    for random in tally:
+
+    def prepare(random, _):
         shutil.rmtree(folder)
         shutil.copytree(tmp_path / "whole", folder)
         files = sorted(folder.iterdir())
         file = files[random.integers(len(files))]
         file.write_bytes(mutated_bytes(file.read_bytes(), random))
-        with tally.case(tmp_path / "log"):
-            again = Corpus.build(SMILES, jobs=1, progress=False)
-            assert len(again) == len(whole)
-            assert again.key() == whole.key()
-    with capsys.disabled():
-        tally.check(refused=False)
+
+    def use(_):
+        again = Corpus.build(SMILES, jobs=1, progress=False)
+        assert len(again) == len(whole)
+        assert again.key() == whole.key()
+
+    tally("caches of corpora", 20, 600).try_all(prepare, use).check(refused=False)
 
 
 def test_what_belongs_to_another_key_is_not_used(tmp_path):

@@ -7,7 +7,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import torch
-from fuzz.cases import Tally
 from fuzz.mutations import mutated_array, mutated_bytes, mutated_json
 from training.small_fits import run
 
@@ -57,41 +56,31 @@ def mutated_content(content, random):
         elif isinstance(value, torch.Tensor) and random.random() < 0.8:
             parent[key] = torch.from_numpy(np.ascontiguousarray(mutated_array(value.numpy(), random)))
         else:
-            others = [
-                None,
-                True,
-                -1,
-                0,
-                10**6,
-                10**30,
-                0.5,
-                np.inf,
-                -1e300,
-                "x",
-                [],
-                {},
-                [1, 2],
-                {"a": 1},
-                torch.ones(2),
-            ]
-            parent[key] = others[random.integers(len(others))]
+            parent[key] = ODD[random.integers(len(ODD))]
         return content
 
 
 @pytest.mark.slow
-def test_mutated_checkpoints(written, tmp_path, capsys):
-    tally = Tally("checkpoint folders", few=12)
-    for random in tally:
-        original, validated = written[tally.number % len(written)]
-        folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(original, folder)
-        files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".ckpt"))
-        mutate(files[random.integers(len(files))], random)
-        with tally.case(tmp_path / "log"):
-            run(folder, resume=True, validated=validated)
-    with capsys.disabled():
-        tally.check()
+def test_mutated_checkpoints(written, tmp_path, tally):
+    folder = tmp_path / "run"
+
+    def prepare(random, number):
+        original, validated = written[number % len(written)]
+        mutated_copy(original, folder, random)
+        return validated
+
+    def use(validated):
+        run(folder, resume=True, validated=validated)
+
+    tally("checkpoints", 12, 600).try_all(prepare, use).check()
+
+
+def mutated_copy(original, folder, random):
+    """A copy of a folder of checkpoints, one of whose files is not as it was written."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder)
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".ckpt"))
+    mutate(files[random.integers(len(files))], random)
 
 
 @pytest.mark.slow
@@ -111,6 +100,7 @@ def test_folders_as_they_were_written_are_resumed(written, tmp_path):
         (["global_step"], 10**9, "global_step is 1000000000, not between"),
         (["loops", "fit_loop", "epoch_progress", "current", "processed"], -5, "loops is -5, not between"),
         (["optimizer_states", 0, "state", 0, "exp_avg"], torch.ones(1), "moments 'exp_avg' are not a tensor"),
+        (["optimizer_states", 0, "state", 0], {"step": torch.ones(())}, "moments 'exp_avg' are absent"),
         (["lr_schedulers", 0, "total_steps"], 7, "lr_schedulers.total_steps is 7, not 31"),
         (["callbacks", "_Keeper", "position"], 99, "position is 99, not between"),
         (["callbacks", "_Best"], None, "a checkpoint must be as it was written"),
@@ -135,3 +125,12 @@ def test_an_empty_file_of_a_finished_run_is_no_traceback(name, written, tmp_path
         run(tmp_path / "run", resume=True)
     except InputError as error:
         assert name in str(error)  # noqa: PT017 - a file that can be made again may be
+
+
+def test_a_checkpoint_without_a_setting_of_its_schedule_is_refused(written, tmp_path):
+    shutil.copytree(written[0][0], tmp_path / "run")
+    content = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    del content["optimizer_states"][0]["param_groups"][0]["max_lr"]
+    torch.save(content, tmp_path / "run" / "last.ckpt")
+    with pytest.raises(InputError, match="param_groups.max_lr is absent"):
+        run(tmp_path / "run", resume=True)

@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 from blockers import blockers
-from fuzz.cases import Tally
 from fuzz.mutations import mutated_array, mutated_bytes, mutated_json
 
 from pellucid import InputError
@@ -33,17 +32,17 @@ def use(folder):
 
 
 @pytest.mark.slow
-def test_mutated_corpora(built, tmp_path, capsys):
-    tally = Tally("corpora", few=60)
+def test_mutated_corpora(built, tmp_path, tally):
+    use(built)
     folder = tmp_path / "corpus"
-    for random in tally:
+
+    def prepare(random, _):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(built, folder)
         mutate(folder, random)
-        with tally.case(tmp_path / "log"):
-            use(folder)
-    with capsys.disabled():
-        tally.check()
+        return folder
+
+    tally("corpora", 60, 2000).try_all(prepare, use).check()
 
 
 def mutate(folder, random):

@@ -2,11 +2,10 @@
 
 import ctypes
 import os
-import resource
-import signal
 
 import pytest
 import torch
+from fuzz.children import full, in_child
 from toy import CurveDomain, CurveExplanation
 from training.small_fits import run as train_small
 
@@ -18,35 +17,6 @@ from pellucid.writing import write_bytes, write_rows, write_text
 
 pytestmark = pytest.mark.slow
 OLD = b"old"
-
-
-def in_child(action, prepare):
-    """What an action answers, in a child that has prepared itself."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            prepare()
-            answer = action()
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writing, str(answer).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        answer = stream.read().decode()
-    os.waitpid(child, 0)
-    return answer
-
-
-def full(size):
-    """No file can be larger than this from now on."""
-
-    def prepare():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return prepare
 
 
 def check(folder, name, write, limit=1):
@@ -74,8 +44,9 @@ def check(folder, name, write, limit=1):
         "report.html": lambda path: CurveDomain().write_report(RunSummary(kind="curves"), path),
     }.items(),
 )
-def test_the_old_file_stays(tmp_path, name, write):
+def test_the_old_file_stays(tmp_path, name, write, tally):
     check(tmp_path, name, write)
+    tally("full disks", 1, 1).add(0, "used")
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +59,8 @@ def run(tmp_path_factory):
     return folder
 
 
-def test_the_old_model_stays(run, tmp_path):
+def test_the_old_model_stays(run, tmp_path, tally):
+    counts = tally("full disks", 3, 3)
     model = CurveDomain().load(run / "deep")
     model.save(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -97,9 +69,10 @@ def test_the_old_model_stays(run, tmp_path):
         assert answer.startswith("OSError: [Errno 27]"), answer
         assert str(tmp_path) in answer
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        counts.add(limit, "used")
 
 
-def test_a_training_resumes_when_there_is_space_again(tmp_path):
+def test_a_training_resumes_when_there_is_space_again(tmp_path, tally):
     weights, history, _ = train_small(tmp_path / "whole")
     size = (tmp_path / "whole" / "last.ckpt").stat().st_size
     answer = in_child(lambda: train_small(tmp_path / "run"), full(size - 1))
@@ -108,9 +81,10 @@ def test_a_training_resumes_when_there_is_space_again(tmp_path):
     again = train_small(tmp_path / "run", resume=True)
     assert torch.equal(again[0], weights)
     assert again[1] == history
+    tally("full disks", 1, 1).add(0, "used")
 
 
-def test_a_small_disk(run, tmp_path):
+def test_a_small_disk(run, tmp_path, tally):
     """A real one, of 64 kB, where the operating system lets a test have it."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -139,3 +113,4 @@ def test_a_small_disk(run, tmp_path):
         f"1 pellucid: The file or folder cannot be used: No space left on device ({disk / 'out.csv'}).\n"
         " x,predicted\n1,2\n ['out.csv']"
     )
+    tally("full disks", 1, 1).add(0, "used")

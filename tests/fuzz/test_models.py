@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz.cases import Tally
 from fuzz.mutations import mutate_tensors, mutated_bytes, mutated_json
 
 from pellucid import InputError, registry
@@ -58,25 +57,31 @@ def use(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_mutated_models(name, present, tmp_path, capsys):
-    tally = Tally(f"models: {name}", few=15)
+def test_mutated_models(name, present, tmp_path, tally):
     originals = [SAVED / MODELS[name], present[name]]
-    for random in tally:
-        folder = tmp_path / "model"
+    for original in originals:
+        use(original)
+    folder = tmp_path / "model"
+
+    def prepare(random, number):
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(originals[tally.number % 2], folder)
-        files = sorted(path for path in folder.iterdir() if path.is_file())
-        file = files[random.choice(len(files), p=[0.7] + [0.3 / (len(files) - 1)] * (len(files) - 1))]
-        if file.suffix == ".json":
-            file.write_bytes(mutated_json(json.loads(file.read_text()), random))
-        elif file.suffix == ".safetensors":
-            mutate_tensors(file, random)
-        else:
-            file.write_bytes(mutated_bytes(file.read_bytes(), random))
-        with tally.case(tmp_path / "log"):
-            use(folder)
-    with capsys.disabled():
-        tally.check()
+        shutil.copytree(originals[number % 2], folder)
+        mutate(folder, random, f"{name}.json")
+        return folder
+
+    tally(f"models: {name}", 15, 1000).try_all(prepare, use).check()
+
+
+def mutate(folder, random, first):
+    """Change one of the files of a model, mostly the first."""
+    files = [folder / first, *sorted(path for path in folder.iterdir() if path.is_file() and path.name != first)]
+    file = files[random.choice(len(files), p=[0.7] + [0.3 / (len(files) - 1)] * (len(files) - 1))]
+    if file.suffix == ".json":
+        file.write_bytes(mutated_json(json.loads(file.read_text()), random))
+    elif file.suffix == ".safetensors":
+        mutate_tensors(file, random)
+    else:
+        file.write_bytes(mutated_bytes(file.read_bytes(), random))
 
 
 @pytest.mark.slow

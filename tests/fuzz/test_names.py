@@ -62,18 +62,21 @@ def curve_run(tmp_path_factory):
     return folder
 
 
-def test_output_ends_where_it_is_sent(curve_run, tmp_path, monkeypatch, fuzz_size):
+def test_output_ends_where_it_is_sent(curve_run, tmp_path, monkeypatch, fuzz_size, tally):
     monkeypatch.chdir(tmp_path)
     names = named(0, fuzz_size)
-    for name in names:
+    counts = tally("hostile names of files", len(names), len(names))
+    for number, name in enumerate(names):
         shown("predict", curve_run / "run", curve_run / "curve.csv", "-o", f"./{name}.csv")
         shown("predict", curve_run / "run", curve_run / "curve.csv", "-o", f"./{name}.csv", code=1)
         shown("predict", curve_run / "run", f"./{name}.csv", code=1)  # it has no column y
         shown("predict", curve_run / "run", f"./{name} is absent", code=1)
+        counts.add(number, "used")
     assert sorted(os.listdir(tmp_path)) == sorted({f"{name}.csv" for name in names})
 
 
-def test_columns_have_any_name(curve_run, tmp_path, fuzz_size):
+def test_columns_have_any_name(curve_run, tmp_path, fuzz_size, tally):
+    counts = tally("hostile names of columns", 0, 0)
     for i, name in enumerate(named(1, fuzz_size)):
         path = tmp_path / f"{i}.csv"
         if "\udcff" in name or not name.strip():
@@ -82,10 +85,11 @@ def test_columns_have_any_name(curve_run, tmp_path, fuzz_size):
         shown("predict", curve_run / "run", path, code=1)
         shown("predict", curve_run / "run", path, f"--column={name}", code=0 if name == name.strip() else 1)
         shown("audit", path, code=1)
+        counts.add(i, "used")
 
 
 @pytest.mark.parametrize("name", ["~", "a::b", "s3::z", "-o", "two\nlines \x1b[31m"])
-def test_runs_end_where_they_are_sent(curve_run, tmp_path, monkeypatch, name):
+def test_runs_end_where_they_are_sent(curve_run, tmp_path, monkeypatch, name, tally):
     monkeypatch.chdir(tmp_path)
     words = [
         "train",
@@ -113,3 +117,4 @@ def test_runs_end_where_they_are_sent(curve_run, tmp_path, monkeypatch, name):
     shown("compare", f"./{name}/run", curve_run / "run")
     (tmp_path / name / "out").mkdir()
     shown("explain", f"./{name}/run", curve_run / "curve.csv", "-o", f"./{name}/out/x.json")
+    tally("hostile names of runs", 1, 1).add(0, "used")

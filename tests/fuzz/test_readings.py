@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from fuzz.cases import Tally
 from fuzz.mutations import mutated_json
 
 from pellucid import registry, runs
@@ -21,13 +20,15 @@ WRITTEN = {
 }
 
 
-def test_mutated_readings(tmp_path, capsys):
-    tally = Tally("readings", few=30)
+def test_mutated_readings(tmp_path, tally):
     domain = registry.domain_named("series")
     model = registry.load(SAVED / "series-run")
-    for random in tally:
+
+    def prepare(random, _):
         (tmp_path / "reading.json").write_bytes(mutated_json(WRITTEN, random))
-        with tally.case(tmp_path / "log"):
-            domain.read(SAVED / "recordings", runs.load_reading(domain, tmp_path, {}), model)
-    with capsys.disabled():
-        tally.check()
+        return tmp_path
+
+    def use(folder):
+        domain.read(SAVED / "recordings", runs.load_reading(domain, folder, {}), model)
+
+    tally("readings", 30, 800).try_all(prepare, use).check()

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fuzz.cases import Tally
 from fuzz.mutations import mutated_json
 from report.summaries import with_bounds
 
@@ -61,15 +60,12 @@ def use(folder):
 
 
 @pytest.mark.slow
-def test_mutated_summaries(written, tmp_path, capsys):
-    tally = Tally("summaries", few=30)
-    for random in tally:
-        content = written[tally.number % len(written)]
-        (tmp_path / summaries.FILE).write_bytes(mutated_json(content, random))
-        with tally.case(tmp_path / "log"):
-            use(tmp_path)
-    with capsys.disabled():
-        tally.check()
+def test_mutated_summaries(written, tmp_path, tally):
+    def prepare(random, number):
+        (tmp_path / summaries.FILE).write_bytes(mutated_json(written[number % len(written)], random))
+        return tmp_path
+
+    tally("summaries", 30, 1200).try_all(prepare, use).check()
 
 
 @pytest.mark.slow

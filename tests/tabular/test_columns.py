@@ -109,6 +109,15 @@ def test_infinite_numbers_are_refused():
         kinds(np.array([[1.0], [np.inf], [2.0]]))
 
 
+def test_numbers_with_which_nothing_can_be_computed_are_refused():
+    with pytest.raises(InputError, match="Column 'x' must hold finite numbers.* Got 1e\\+200 in row 3"):
+        decide(frame_of(pd.DataFrame({"x": [1.0, 2.0, 1e200]})))
+    frame = frame_of(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+    encoding = Encoding.of(decide(frame), frame)
+    with pytest.raises(InputError, match="Column 'x' must hold numbers such as were learned from, 1 to 4. Got 1e30 in"):
+        encoding.read(frame_of(pd.DataFrame({"x": [1.0, 1e30]})))
+
+
 def test_a_decision_survives_json(table):
     for column in decide(frame_of(table[0])):
         assert Column.from_dict(column.to_dict()) == column

@@ -1,5 +1,7 @@
 import csv
 import json
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -136,3 +138,52 @@ def test_texts_are_no_numbers_to_learn(tmp_path):
         domain.plan(source, TableSettings(task="regression"))
     plan = domain.plan(source, TableSettings(seed=1))
     assert plan.model.task == "classification"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["here"], "There must be at least two classes of 'y' to tell apart. Got 'here' in all rows"),
+        ([f"name {i}" for i in range(40)], "Every class of 'y' must be among the rows to learn from. Got 'name "),
+    ],
+)
+def test_classes_that_cannot_be_learned_are_refused_before_training(values, message, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{values[i % len(values)]}\n" for i in range(40)))
+    with pytest.raises(InputError, match=message):
+        TableDomain().plan(Source(rows_of_file(path, "y")), TableSettings())
+
+
+@pytest.mark.parametrize("wanted", [":", "nan:1", "x", "1:y"])
+def test_a_range_that_is_none_is_refused(run, wanted):
+    result = CliRunner().invoke(command_line(), ["explain", str(run), "rooms=5", "--wanted", wanted])
+    assert result.exit_code == 1
+    assert f"--wanted must be a range of the prediction. Got '{wanted}'; write it as" in " ".join(result.stderr.split())
+
+
+def test_a_table_comes_through_a_pipe_and_is_predicted_as_from_its_file(run, file, tmp_path):
+    os.mkfifo(tmp_path / "houses.csv")
+    writer = threading.Thread(target=(tmp_path / "houses.csv").write_text, args=[file.read_text()])
+    writer.start()
+    piped = CliRunner().invoke(command_line(), ["predict", str(run), str(tmp_path / "houses.csv")])
+    writer.join()
+    assert piped.exit_code == 0, piped.output
+    assert piped.stdout == CliRunner().invoke(command_line(), ["predict", str(run), str(file)]).stdout
+
+
+def test_a_row_that_is_longer_than_a_path_is_read_as_it_is_typed(run):
+    text = f"rooms=5; colour={'red' * 200}"
+    result = CliRunner().invoke(command_line(), ["explain", str(run), text])
+    assert result.exit_code == 0, result.output
+    with pytest.raises(InputError, match="A row has one value in each column. Got two for 'rooms'; drop one"):
+        rows_of_text("rooms=5; rooms=6", ["rooms"])
+
+
+def test_a_target_with_which_nothing_can_be_computed_is_refused():
+    from pellucid.tabular.tasks import TableTask
+
+    with pytest.raises(InputError, match=r"must hold finite numbers up to 1e\+100. Got 1e\+200"):
+        TableTask.of("regression", np.array([1.0, 1e200]), "y")
+    task = TableTask.of("regression", np.array([1.0, 3.0]), "y")
+    with pytest.raises(InputError, match=r"such as were learned from, about 2. Got 1e\+40; correct it"):
+        task.inner(np.array([1e40]))

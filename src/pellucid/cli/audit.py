@@ -125,10 +125,12 @@ def audit(
     check_outputs(out or [], inputs=[table], force=force)
     from pellucid.auditing.reading import read_predictions
     from pellucid.auditing.tables import audit_predictions
+    from pellucid.paths import readable_again
     from pellucid.registry import structure_features
     from pellucid.tables import read_table
 
-    cells = read_table(table)
+    with readable_again(table) as file:
+        cells = read_table(file)
     predictions = read_predictions(
         cells,
         prediction=names_in(prediction, cells.header) or (),

@@ -65,6 +65,7 @@ def explain(
     if wrong:
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     from pellucid import registry, runs
+    from pellucid.paths import kind_of, readable_again
     from pellucid.trust import check_level
 
     check_level(level)
@@ -75,7 +76,9 @@ def explain(
     settings = updated(domain.Explaining(), values)
     loaded = domain.load(folder)
     _check_target(target, domain, loaded)
-    explained = domain.explain(loaded, what, reading, settings, level=level, progress=has_viewer(), warn=warn)
+    with readable_again(what) as file:
+        item = what if kind_of(what) is None else str(file)
+        explained = domain.explain(loaded, item, reading, settings, level=level, progress=has_viewer(), warn=warn)
     many = len(explained.explanations) > 1
     if not paths:
         say(_text(domain, explained, target))

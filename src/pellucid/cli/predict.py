@@ -38,6 +38,7 @@ def predict(
 ) -> None:
     """Predict new data in the format of the training data, and write a CSV file."""
     from pellucid import registry, runs
+    from pellucid.paths import readable_again
 
     if out is not None:
         check_outputs([out], inputs=[data], force=force)
@@ -46,7 +47,8 @@ def predict(
     reading = runs.load_reading(domain, model, values)
     settings = updated(domain.Predicting(), values)
     loaded = domain.load(folder)
-    rows = list(domain.predict(loaded, data, reading, settings, progress=has_viewer(), warn=warn))
+    with readable_again(data) as file:
+        rows = list(domain.predict(loaded, file, reading, settings, progress=has_viewer(), warn=warn))
     if out is None:
         if sys.stdout.isatty():  # files and programs get every character as it is
             rows = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]

@@ -68,6 +68,7 @@ def train(
     number = _parse_weight(weight, domain.strength_parameter(settings))
     from pellucid import _checks, runs
     from pellucid.domains import Source
+    from pellucid.paths import readable_again
     from pellucid.trust import check_level
     from pellucid.weights import check_tolerance
 
@@ -78,7 +79,8 @@ def train(
     domain.check(settings)
     data = values["data"]
     runs.check_folder(out, resume=resume, force=force, data=data)
-    source = Source(domain.read(data, reading), data, reading)
+    with readable_again(data) as file:
+        source = Source(domain.read(file, reading), data, reading)
     for sentence in domain.describe(source):
         say(sentence)
     with _stoppable(out):

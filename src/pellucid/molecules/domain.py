@@ -86,15 +86,18 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
     def check(self, settings: MoleculeSettings) -> None:
         """Refuse a pool that is no table of molecules."""
         from pellucid.molecules.files import smiles_column
+        from pellucid.paths import kind_of
         from pellucid.tables import open_table
 
         if settings.pool is None:
             return
         if not settings.pool.is_file():
+            kind = kind_of(settings.pool)
+            reasons = {None: "does not exist", "folder": "is a folder", "file": "can be read only once"}
             raise InputError(
                 f"{Parameter('pool')} must be a table of molecules",
-                got=f"{settings.pool}, which {'is a folder' if settings.pool.is_dir() else 'does not exist'}",
-                cure="correct the path",
+                got=f"{settings.pool}, which {reasons[kind]}",
+                cure="write it to a file first" if kind == "file" else "correct the path",
                 parameter="pool",
             )
         smiles_column(open_table(settings.pool).header, None, settings.pool.name)

@@ -14,7 +14,9 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from pellucid.errors import InputError
+from pellucid.schemas import SchemaError, checked, json_of
 from pellucid.splitting import hold_out
+from pellucid.storage import as_saved
 from pellucid.tabular.encoding import check_share
 from pellucid.tabular.fitting import LabeledRows
 from pellucid.tabular.frames import Frame, frame_of, is_data_frame
@@ -23,6 +25,7 @@ from pellucid.tabular.network import NetworkFactory
 from pellucid.tabular.presets import settings_for
 from pellucid.text_tables import printable
 from pellucid.trust import LEVEL
+from pellucid.writing import write_text
 
 if TYPE_CHECKING:
     from pellucid.auditing import Audit
@@ -287,7 +290,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         content = {"parameters": parameters, "columns": self.n_features_in_}
         names = getattr(self, "feature_names_in_", None)
         content["names"] = None if names is None else list(names)
-        (Path(folder) / _FILE).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_text(Path(folder) / _FILE, json.dumps(content, indent=1) + "\n")
 
     @classmethod
     def load(cls, folder: str | Path, *, network: NetworkFactory | None = None) -> Self:
@@ -307,14 +310,30 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
                 got=f"a {model.task}",
                 cure="load it with the other estimator",
             )
-        path = Path(folder) / _FILE
-        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        parameters = content.get("parameters") or {name: getattr(model, name) for name in (*_SHARED, *_CHOSEN)}
-        estimator = cls(**parameters)
+        with as_saved(Path(folder)):
+            estimator = cls._with_parameters(Path(folder) / _FILE, model)
         estimator.set_params(network=network, random_state=model.seed)
-        names = content.get("names") or [column.name for column in model.columns_]
-        estimator.n_features_in_ = content.get("columns", len(names))
-        if content.get("names") is not None or not content:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._keep(model)
+        return estimator
+
+    @classmethod
+    def _with_parameters(cls, path: Path, model: TableModel) -> Self:
+        """An estimator with the parameters of a file; without one, which runs do not write, with those of the model."""
+        names = [column.name for column in model.columns_]
+        if not path.is_file():
+            estimator = cls(**{name: getattr(model, name) for name in (*_SHARED, *_CHOSEN)})
+            estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
+            return estimator
+        content = checked(dict[str, Any], json_of(path))
+        kinds = dict[str, str | bool | int | float | None]
+        parameters: dict[str, Any] = checked(kinds, content["parameters"], "parameters")
+        unknown = {*parameters} - {*cls().get_params(deep=False)}
+        if unknown or checked(int, content["columns"], "columns") != len(names):
+            raise SchemaError("its parameters or columns are not those of the model")
+        estimator = cls(**parameters)
+        estimator.n_features_in_ = len(names)
+        if content.get("names") is not None:
+            if list(checked(tuple[str, ...], content["names"], "names")) != names:
+                raise SchemaError("its names are not those of the model's columns")
+            estimator.feature_names_in_ = np.array(names, dtype=object)
         return estimator

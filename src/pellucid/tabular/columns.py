@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid.errors import InputError
 from pellucid.numbers import listed, number
+from pellucid.schemas import SchemaError, Share, Size, checked
 from pellucid.tables import LARGEST, value_of
 from pellucid.tabular.dates import date_text, days_of
 from pellucid.tabular.frames import RawColumn
@@ -60,11 +61,11 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[str, ...] = ()
-    shares: tuple[float, ...] = ()
+    shares: tuple[Share, ...] = ()
     median: float = 0.0
     lowest: float = 0.0
     highest: float = 0.0
-    blanks: int = 0
+    blanks: Size = 0
     whole: bool = False
     steps: bool = False
     day_first: bool = False
@@ -123,7 +124,12 @@ class Column:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Column:
         """What `to_dict` gave."""
-        return cls(**{**content, "levels": tuple(content["levels"]), "shares": tuple(content["shares"])})
+        column = checked(cls, content)
+        if len(column.levels) != len(column.shares) or len({*column.levels}) < len(column.levels):
+            raise SchemaError(f"{column.name}: its levels are not as many as its shares, or one is there twice")
+        if column.has_levels and len(column.levels) < 2:
+            raise SchemaError(f"{column.name}: it has fewer than two levels")
+        return column
 
 
 def level_texts(column: RawColumn) -> list[str | None]:

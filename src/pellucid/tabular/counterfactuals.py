@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from pellucid.schemas import Measured
 from pellucid.tabular.encoding import Encoding
 
 # Steps along a column, and halvings of the step in which the answer changes.
@@ -36,7 +37,7 @@ class Counterfactual:
     """How far it is, in standard deviations; another level counts as one."""
     prediction: float
     """What the network says of it: a number, or the probability of the class that is wanted."""
-    codes: tuple[float, ...]
+    codes: tuple[Measured, ...]
     """The values of all columns that are used, as `Encoding.codes` has them."""
 
     def to_dict(self) -> dict[str, Any]:

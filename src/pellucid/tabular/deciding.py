@@ -157,7 +157,7 @@ def _gives_away(decision: Column, column: RawColumn, y: np.ndarray) -> bool:
     codes = decision.codes(column)
     numeric = y.dtype.kind in "iuf"
     if numeric and not decision.has_levels and not np.isnan(codes).any() and len(y) >= _FEWEST:
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             correlation = np.corrcoef(codes, y.astype(np.float64))[0, 1]
         if abs(correlation) > 1 - 1e-9:
             return True

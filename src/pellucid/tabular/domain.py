@@ -24,7 +24,9 @@ from pellucid.tabular.domain_options import TableExplaining, TablePredicting, Ta
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
+    from pellucid.splitting import Parts
     from pellucid.summaries import BaselineSummary, Measure, RunSummary
+    from pellucid.tables import Table
     from pellucid.tabular.explanation import RowExplanation
     from pellucid.tabular.model import TableModel
     from pellucid.tabular.rows import TableRows
@@ -51,7 +53,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
     # -- training ----------------------------------------------------------------------------------------------
 
-    def read(self, path: Path, reading: TableReading, model: TableModel | None = None) -> TableRows:
+    def read(self, path: Path | Table, reading: TableReading, model: TableModel | None = None) -> TableRows:
         """The rows of a file; for a trained model, the columns that it reads."""
         from pellucid.options import names_in
         from pellucid.tables import read_table
@@ -87,6 +89,8 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         _check_task(kind, data)
         places = split(len(data), seed=settings.seed)
         parts = Parts(*(data.select(index) for index in places))
+        if kind == "classification":
+            _check_classes(parts)
         values = {**settings_for(len(parts.train)), **settings.chosen("patience", "neighbors", "ensemble")}
         if weight is not None:
             values["weight"] = weight
@@ -224,6 +228,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         warn: MessageCallback,
     ) -> Iterator[Sequence[Any]]:
         """The rows of the table, each followed by its prediction."""
+        from pellucid.tables import read_table
         from pellucid.tabular.predicting import prediction_table
         from pellucid.trust import LEVEL, check_level
 
@@ -235,7 +240,8 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
                 parameter="level",
             )
         level = LEVEL if settings.level is None else check_level(settings.level)
-        return prediction_table(model, path, self.read(path, reading, model), trust=settings.trust, level=level)
+        table = read_table(path)
+        return prediction_table(model, table, self.read(table, reading, model), trust=settings.trust, level=level)
 
     def explain(
         self,
@@ -249,9 +255,10 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         warn: MessageCallback,
     ) -> ExplanationSet:
         """The explanation of a row as it is typed, or of all rows of a table."""
+        from pellucid.paths import kind_of
         from pellucid.tabular.explaining import explained
 
-        typed = "=" in what and not Path(what).is_file()
+        typed = "=" in what and kind_of(what) is None
         rows = None if typed else self.read(Path(what), reading, model)
         return ExplanationSet(explained(model, what, rows, settings, level=level, warn=warn), {})
 
@@ -294,6 +301,27 @@ def _check_task(kind: str, data: TableRows) -> None:
             got=f"{data.y[0]!r}",
             cure=f"correct them, or learn classes with {Parameter('task', 'classification')}",
             parameter="task",
+        )
+
+
+def _check_classes(parts: Parts[TableRows]) -> None:
+    """Refuse a split that leaves nothing to tell apart, or a class of the test to guess."""
+    learned = {*parts.train.y.tolist(), *parts.validation.y.tolist()}
+    target = parts.train.target
+    if len(learned) < 2:
+        raise InputError(
+            f"There must be at least two classes of {target!r} to tell apart",
+            got=f"{next(iter(learned))!r} in all rows to learn from",
+            cure="learn another column",
+            parameter="target",
+        )
+    unseen = [name for name in parts.test.y.tolist() if name not in learned]
+    if unseen:
+        raise InputError(
+            f"Every class of {target!r} must be among the rows to learn from",
+            got=f"{unseen[0]!r}, which is among those to test on alone",
+            cure="leave out rows of classes that are so rare, or name them otherwise",
+            parameter="target",
         )
 
 

@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import InputError, Parameter
-from pellucid.numbers import listed
+from pellucid.numbers import listed, number
+from pellucid.schemas import SMALLEST, SchemaError, checked
+from pellucid.stored_arrays import array_of
 from pellucid.tabular.columns import Column
 from pellucid.tabular.frames import Frame
 
-# Standard deviations from the mean beyond which values count as this far: squares of larger ones would be infinite.
-_FARTHEST = 1e15
+# Standard deviations beyond which a number is a mistake: networks and laws compute with squares of such numbers.
+_FARTHEST = 1e12
 
 
 @final
@@ -51,7 +53,7 @@ class Encoding:
         x = plain.features(plain.codes(frame))
         number = ~plain.is_indicator
         shift, scale = np.where(number, x.mean(0), 0.0), np.where(number, x.std(0), 1.0)
-        scale[~(scale > 0) | ~np.isfinite(scale)] = 1.0
+        scale[~(scale >= SMALLEST)] = 1.0
         return cls(columns=tuple(columns), shift=shift, scale=scale)
 
     @cached_property
@@ -122,10 +124,20 @@ class Encoding:
         return np.stack(parts, axis=1) if parts else np.zeros((len(codes), 0))
 
     def scaled(self, codes: np.ndarray) -> Tensor:
-        """(N, P) scaled features, in float64."""
-        with np.errstate(over="ignore"):
-            scaled = (self.features(codes) - self.shift) / self.scale
-        return torch.from_numpy(np.clip(scaled, -_FARTHEST, _FARTHEST))
+        """(N, P) scaled features, in float64; numbers that are immensely far from what was learned from are refused."""
+        scaled = (self.features(codes) - self.shift) / self.scale
+        far = np.argwhere(np.abs(scaled) > _FARTHEST)
+        if len(far):
+            row, feature = far[0].tolist()
+            column = self.used[self.column_of[feature]]
+            raise InputError(
+                f"Column {column.name!r} must hold numbers such as were learned from, {column.text(column.lowest)} to "
+                f"{column.text(column.highest)}",
+                got=f"{number(float(codes[row, self.column_of[feature]]), 4)} in row {row + 1}",
+                cure="correct it, or leave it blank",
+                parameter="X",
+            )
+        return torch.from_numpy(scaled)
 
     def read(self, frame: Frame) -> Tensor:
         """(N, P) scaled features of the rows of a table."""
@@ -156,11 +168,14 @@ class Encoding:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Encoding:
         """What `to_dict` gave."""
-        return cls(
-            columns=tuple(Column.from_dict(column) for column in content["columns"]),
-            shift=np.array(content["shift"], dtype=np.float64),
-            scale=np.array(content["scale"], dtype=np.float64),
-        )
+        columns = tuple(Column.from_dict(column) for column in checked(list[dict[str, Any]], content["columns"]))
+        names = [column.name for column in columns]
+        shift = array_of(content["shift"], [None], "shift")
+        scale = array_of(content["scale"], [len(shift)], "scale", low=SMALLEST)
+        encoding = cls(columns=columns, shift=shift, scale=scale)
+        if len({*names}) < len(names) or not len(shift) == len(encoding.feature_names) > 0:
+            raise SchemaError("the columns are not those of the features, or two have the same name")
+        return encoding
 
 
 def clipped(x: np.ndarray) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.domains import MessageCallback
-from pellucid.errors import Parameter
+from pellucid.errors import InputError, Parameter
 from pellucid.options import names_in
 from pellucid.tables import number_of
 from pellucid.tabular.domain_options import TableExplaining
@@ -72,10 +73,18 @@ def _wanted(text: str | None, model: TableModel) -> Any:
     if model.task == "classification":
         return next((name for name in model.task_.classes if str(name) == text or _number(text) == name), text)
     low, sign, high = text.partition(":")
-    if not sign:
-        return text
-    return (_number(low), _number(high))
+    ends = (_number(low), _number(high))
+    mistaken = any(end is None and part.strip() for part, end in zip((low, high), ends, strict=True))
+    if not sign or mistaken or ends == (None, None):
+        raise InputError(
+            f"{Parameter('wanted')} must be a range of the prediction",
+            got=f"{text!r}",
+            cure='write it as "20:30", "20:" or ":30"',
+            parameter="wanted",
+        )
+    return ends
 
 
 def _number(text: str) -> float | None:
-    return number_of(text.strip())
+    value = number_of(text.strip())
+    return value if value is None or isfinite(value) else None

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from pellucid.explanations import Explanation
-from pellucid.tabular.counterfactuals import Change, Counterfactual
+from pellucid.schemas import Share, as_written, checked
+from pellucid.tabular.counterfactuals import Counterfactual
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,8 +105,8 @@ class RowExplanation(Explanation):
     law: float
     base: float
     interval: tuple[float, float] | None
-    probability: float | None
-    calibrated: float | None
+    probability: Share | None
+    calibrated: Share | None
     terms: tuple[Term, ...] = field(repr=False)
     equation: str
     held_out_explained: float | None
@@ -117,7 +118,7 @@ class RowExplanation(Explanation):
     neighbors: tuple[NearRow, ...] = field(repr=False)
     counterfactuals: tuple[Counterfactual, ...] = field(repr=False)
     wanted: str | None
-    level: float
+    level: Share
     members: int
     witness: str
 
@@ -146,17 +147,8 @@ class RowExplanation(Explanation):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> RowExplanation:
         """The explanation that `to_dict` was called on, also after a way through JSON."""
-        fields = {name: value for name, value in content.items() if name in cls.__dataclass_fields__}
-        interval = fields["interval"]
-        return cls(
-            **{
-                **fields,
-                "interval": None if interval is None else (interval[0], interval[1]),
-                "terms": tuple(Term(**term) for term in fields["terms"]),
-                "neighbors": tuple(NearRow(**row) for row in fields["neighbors"]),
-                "counterfactuals": tuple(_counterfactual(one) for one in fields["counterfactuals"]),
-            }
-        )
+        with as_written("An explanation must be as it was written", where="one", cure="explain the row again"):
+            return checked(cls, content)
 
     def plot(self, target: str | int | None = None) -> Figure:
         """The contributions as bars; save it as .svg or .png."""
@@ -174,9 +166,3 @@ class RowExplanation(Explanation):
         from pellucid.tabular.explanation_page import fragment
 
         return str(fragment(self))
-
-
-def _counterfactual(content: Mapping[str, Any]) -> Counterfactual:
-    codes = tuple(float("nan") if value is None else float(value) for value in content["codes"])
-    changes = tuple(Change(**change) for change in content["changes"])
-    return Counterfactual(changes=changes, size=content["size"], prediction=content["prediction"], codes=codes)

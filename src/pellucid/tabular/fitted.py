@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from torch import Tensor, nn
 
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import Fitted
-from pellucid.storage import Entry, TensorFile, optional, stored
+from pellucid.schemas import SchemaError
+from pellucid.storage import Entry, TensorFile, optional, plain, stored
+from pellucid.stored_arrays import check_array
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.neighborhoods import nearest_places
 from pellucid.tabular.tasks import TableTask
@@ -27,16 +29,43 @@ class FittedTable(Fitted):
 
     encoding: Encoding = stored(Entry(Encoding.to_dict, Encoding.from_dict))
     task: TableTask = stored(Entry(TableTask.to_dict, TableTask.from_dict))
-    own_network: bool = stored(Entry(bool, bool))
+    own_network: bool = stored(plain(bool))
     """Whether the network is the user's: code, which is not saved."""
     rows: Mapping[str, Tensor] = stored(TensorFile("rows"))
     """The rows that were learned from: "codes" (N, C); "y" (N,), numbers or positions of classes; and "number" (N,),
     where each stands in its table."""
-    witness: str = stored(Entry(str, str))
+    witness: str = stored(plain(Literal["linear", "sparse", "tree"]))
     """What predictions are explained by: "linear", "sparse" or "tree"."""
     calibration: Calibration | None = stored(optional(Calibration))
     intervals: PredictionIntervals | None = stored(optional(PredictionIntervals))
     probabilities: ProbabilityCalibration | None = stored(optional(ProbabilityCalibration))
+
+    @classmethod
+    def check(cls, record: Mapping[str, Any], model: Any) -> None:
+        """Rows that the encoding and the task can read, and their outputs in all parts."""
+        encoding, task, rows = record["encoding"], record["task"], record["rows"]
+        if task.kind != model.task:
+            raise SchemaError(f"it is a {task.kind}, and its settings are of a {model.task}")
+        codes, y, numbers = (rows[name].numpy() for name in ("codes", "y", "number"))
+        check_array(codes, [None, len(encoding.used)], "codes", blanks=True)
+        check_array(numbers, [len(codes)], "number", kinds="iu", low=-(2**62), high=2**62)
+        if not len(codes):
+            raise SchemaError("there are no rows")
+        for column, values in zip(encoding.used, codes.T, strict=True):
+            if column.has_levels:
+                check_array(values, [None], f"codes of {column.name!r}", low=-1, high=len(column.levels) - 1)
+                _require_whole(values, f"codes of {column.name!r}")
+        if task.kind == "regression":
+            check_array(y, [len(codes)], "y")
+        else:
+            check_array(y, [len(codes)], "y", low=0, high=len(task.classes) - 1)
+            _require_whole(y, "y")
+        counts = {"calibration": task.width, "intervals": 1, "probabilities": task.width}
+        for name, count in counts.items():
+            if record[name] is not None:
+                record[name].require_outputs(count, name)
+        if record["intervals" if task.classes else "probabilities"] is not None:
+            raise SchemaError(f"a {task.kind} has either intervals or probabilities")
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -81,3 +110,8 @@ class FittedTable(Fitted):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+def _require_whole(values: np.ndarray, where: str) -> None:
+    if not (values == np.round(values)).all():
+        raise SchemaError(f"{where} are not whole numbers")

@@ -12,6 +12,7 @@ import torch
 from pellucid.builders import from_lists
 from pellucid.errors import quietly
 from pellucid.numbers import counted, percent
+from pellucid.schemas import SchemaError, Size, as_written, checked, shown
 from pellucid.tabular.dates import date_text
 from pellucid.tabular.encoding import Encoding
 from pellucid.tabular.law_text import law_terms
@@ -49,7 +50,7 @@ class Region:
 
     rule: str
     """Which rows, in words."""
-    count: int
+    count: Size
     law: str
     """The mean of their laws, in the units of the table."""
     explained: float | None
@@ -80,7 +81,7 @@ class LawMap:
     """
 
     output: str
-    rows: int
+    rows: Size
     labels: tuple[str, ...]
     swarms: tuple[Swarm, ...]
     regions: tuple[Region, ...]
@@ -111,23 +112,12 @@ class LawMap:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LawMap:
         """What `to_dict` gave."""
-        swarms = (
-            Swarm(
-                column=item["column"],
-                contributions=tuple(item["contributions"]),
-                positions=tuple(item["positions"]),
-                values=tuple(item["values"]),
-            )
-            for item in content["swarms"]
-        )
-        return cls(
-            output=content["output"],
-            rows=content["rows"],
-            labels=tuple(content["labels"]),
-            swarms=tuple(swarms),
-            regions=tuple(Region(**item) for item in content["regions"]),
-            shared=content["shared"],
-        )
+        with as_written("A map of laws must be as it was written", where="one", cure="run again"):
+            law_map = checked(cls, content)
+            for swarm in law_map.swarms:
+                if {len(swarm.contributions), len(swarm.positions), len(swarm.values)} != {len(law_map.labels)}:
+                    raise SchemaError(f"the rows of {shown(swarm.column)} are not as many as the labels")
+        return law_map
 
     def __str__(self) -> str:
         if len(self.regions) == 1:

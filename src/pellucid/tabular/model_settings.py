@@ -20,6 +20,8 @@ from pellucid.witnesses import LinearFamily, SparseLinearFamily, TreeFamily, Wit
 
 WitnessName: TypeAlias = Literal["linear", "sparse", "tree", "auto"]
 WITNESSES = ("linear", "sparse", "tree", "auto")
+# What settings may be at most: more would fill the memory before it was of use.
+_MOST_LAYERS, _MOST_NETWORKS, _LARGEST_NEIGHBORHOOD = 100, 1024, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,9 +64,12 @@ class TableModelSettings(Model[FittedTable], ABC):
             self._require_one_of(SAMPLERS, "sampler")
         self._require_one_of(("fresh", "banked"), "play")
         check_play(self.play, self.game)
-        self._require_whole(1, "neighbors", "width", "depth", "ensemble")
-        self._require_whole(3, "members", "explained_members")
-        self._require_whole(0, "embedding")
+        self._require_size("width")
+        self._require_whole(1, "neighbors")
+        self._require_whole(1, "depth", most=_MOST_LAYERS)
+        self._require_whole(1, "ensemble", most=_MOST_NETWORKS)
+        self._require_whole(0, "embedding", most=_MOST_NETWORKS)
+        self._require_whole(3, "members", "explained_members", most=_LARGEST_NEIGHBORHOOD)
         self._require_number(0, "weight", "margin", "weight_decay")
         self._require_number(1e-9, "ridge", "multiplier_rate")
         self._require_share("share", least=1e-9)

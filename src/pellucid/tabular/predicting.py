@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pellucid.tables import read_table
+from pellucid.tables import Table
 from pellucid.tabular.model import TableModel
 from pellucid.tabular.rows import TableRows
 
 
 def prediction_table(
-    model: TableModel, path: Path, rows: TableRows, *, trust: bool, level: float
+    model: TableModel, table: Table, rows: TableRows, *, trust: bool, level: float
 ) -> Iterator[Sequence[Any]]:
     """The cells of a file, each row followed by its prediction; the names of the columns come first.
 
@@ -22,8 +21,8 @@ def prediction_table(
     ----------
     model : TableModel
         The model.
-    path : Path
-        The file.
+    table : Table
+        The cells of the file.
     rows : TableRows
         The rows that were read from it.
     trust : bool
@@ -31,7 +30,7 @@ def prediction_table(
     level : float
         The confidence of intervals and bounds.
     """
-    table, task = read_table(path), model.task_
+    task = model.task_
     answers = model.predict(rows.frame)
     columns: dict[str, Any] = {f"predicted: {task.target}": answers.tolist()}
     explanations = model.explain(rows.frame, level=level)

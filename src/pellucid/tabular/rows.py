@@ -143,6 +143,8 @@ def rows_of_text(text: str, columns: Sequence[str]) -> TableRows:
                 cure="correct the path, or the values",
             )
         require_column(name.strip(), columns, "the table", "What is typed")
+        if name.strip() in cells:
+            raise InputError("A row has one value in each column", got=f"two for {name.strip()!r}", cure="drop one")
         cells[name.strip()] = value.strip()
     names = list(columns)
     table = Table([*names], [[cells.get(name, "") for name in names]], [1], False, "the row")

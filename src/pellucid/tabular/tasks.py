@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 import torch
@@ -13,9 +13,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from pellucid.errors import InputError
+from pellucid.schemas import LARGEST, SMALLEST, Between, SchemaError, checked
 
 TASKS = ("regression", "classification")
 _SMALLEST = 1e-7
+# Standard deviations beyond which a number to learn is a mistake: its square is still a number in float32.
+_FARTHEST = 1e15
 _QUARTERS = 4.0
 
 
@@ -49,24 +52,16 @@ class TableTask:
     target: str = "y"
     classes: tuple[Any, ...] = ()
     shift: float = 0.0
-    scale: float = 1.0
+    scale: Annotated[float, Between(SMALLEST, LARGEST)] = 1.0
 
     @classmethod
     def of(cls, kind: Literal["regression", "classification"], y: np.ndarray, target: str) -> TableTask:
         """The task of learning y (N,)."""
         if kind == "classification":
             return cls(kind=kind, target=target, classes=tuple(np.unique(y).tolist()), scale=_QUARTERS)
-        values = y.astype(np.float64)
-        with np.errstate(over="ignore"):
-            shift, scale = float(values.mean()), float(values.std())
-        if not np.isfinite([shift, scale]).all():
-            raise InputError(
-                "The target must have a standard deviation that can be computed",
-                got="numbers that are too large",
-                cure="pass them in another unit",
-                parameter="y",
-            )
-        return cls(kind=kind, target=target, shift=shift, scale=scale if scale > 0 else 1.0)
+        values = _numbers(y)
+        shift, scale = float(values.mean()), float(values.std())
+        return cls(kind=kind, target=target, shift=shift, scale=scale if scale >= SMALLEST else 1.0)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -79,7 +74,7 @@ class TableTask:
     def inner(self, y: np.ndarray) -> Tensor:
         """(N,) what is learned: numbers in standard deviations, or the positions of classes."""
         if self.kind == "regression":
-            return torch.from_numpy(((y.astype(np.float64) - self.shift) / self.scale).astype(np.float32))
+            return torch.from_numpy(self._standardized(y).astype(np.float32))
         places = {name: i for i, name in enumerate(self.classes)}
         unknown = [name for name in y.tolist() if name not in places]
         if unknown:
@@ -90,6 +85,19 @@ class TableTask:
                 parameter="y",
             )
         return torch.tensor([places[name] for name in y.tolist()], dtype=torch.int64)
+
+    def _standardized(self, y: np.ndarray) -> np.ndarray:
+        values = _numbers(y)
+        inner = np.asarray((values - self.shift) / self.scale)
+        far = np.abs(inner) > _FARTHEST
+        if far.any():
+            raise InputError(
+                f"The target must hold numbers such as were learned from, about {self.shift:.4g}",
+                got=f"{values[far][0]:g}",
+                cure="correct it, or leave that row out",
+                parameter="y",
+            )
+        return inner
 
     def loss(self, outputs: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
         """The mean of squared errors or cross-entropies, over rows and networks; rows may have weights."""
@@ -157,4 +165,22 @@ class TableTask:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> TableTask:
         """What `to_dict` gave."""
-        return cls(**{**content, "classes": tuple(content["classes"])})
+        task = checked(cls, {**content, "classes": None})
+        classes = checked(tuple[str | bool | int | float, ...], content["classes"], "classes")
+        if len({*classes}) < len(classes) or bool(classes) != (task.kind == "classification"):
+            raise SchemaError("the classes are not those of the task, or one is there twice")
+        return replace(task, classes=classes)
+
+
+def _numbers(y: np.ndarray) -> np.ndarray:
+    """(N,) numbers to learn, or to compare predictions with."""
+    values = y.astype(np.float64)
+    large = ~(np.abs(values) <= LARGEST)
+    if large.any():
+        raise InputError(
+            f"The target must hold finite numbers up to {LARGEST:g}",
+            got=f"{values[large][0]:g}",
+            cure="correct it, or pass them in another unit",
+            parameter="y",
+        )
+    return values

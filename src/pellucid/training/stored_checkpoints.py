@@ -13,6 +13,10 @@ from pellucid.schemas import Between, Measured, SchemaError, Size, checked, show
 # What a schedule and an optimizer change as they go; all else of their states follows from the settings.
 _OF_SCHEDULE = ("last_epoch", "_step_count", "_last_lr", "_get_lr_called_within_step", "_is_initial")
 _OF_OPTIMIZER = ("lr", "betas")
+# What Adam remembers of each parameter.
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+# What optimizer and schedule read in every step; for other settings that are absent torch has defaults.
+_SETTINGS = {"lr", "betas", "eps", "weight_decay", "initial_lr", "max_lr", "min_lr"}
 
 
 def network_state(content: Any, network: nn.Module) -> dict[str, Tensor]:
@@ -102,13 +106,19 @@ def _check_optimizer(state: Mapping[str, Any], optimizer: torch.optim.Optimizer)
     groups = _sequence(state["param_groups"], "param_groups")
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for group, expected in zip(groups, fresh["param_groups"], strict=True):
+        absent = (_SETTINGS & expected.keys()) - _mapping(group, "param_groups").keys()
+        if absent:
+            raise SchemaError(f"param_groups.{min(absent)} is absent")
         checked(float, group["lr"], "lr")
         for beta in _sequence(group["betas"], "betas"):
             Between(0, 1).check(checked(float, beta, "betas"), "betas")
         _check_same(group, expected, _OF_OPTIMIZER, "param_groups")
     for number, values in _mapping(state["state"], "state").items():
         shape = parameters[checked(Size, number, "state")].shape
-        for name, value in _mapping(values, "state").items():
+        absent = _MOMENTS - _mapping(values, "state").keys()
+        if absent:
+            raise SchemaError(f"the moments {min(absent)!r} are absent")
+        for name, value in values.items():
             kind = value.dtype if isinstance(value, Tensor) and value.is_floating_point() else torch.float32
             _check_tensor(value, () if name == "step" else shape, f"the moments {name!r}", dtype=kind, finite=True)
             if name in ("step", "exp_avg_sq") and bool((value < 0).any()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from pellucid.molecules._parallel import over_chunks
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.corpus_format import (
     CONTENT,
+    CorpusPart,
     corpus_key,
     join_parts,
     pack,
@@ -122,6 +123,7 @@ class Corpus:
             SMILES; or a text file of them, which may be gzipped: one on each line, or a CSV with a column of SMILES.
         folder : str or Path, optional
             The folder of the corpus; by default one in the user's cache, which is found again for the same source.
+            Where that cannot be written, the corpus is in memory.
         largest : int
             The most heavy atoms that a molecule may have.
         limit : int, optional
@@ -146,15 +148,23 @@ class Corpus:
         )
         if corpus is not None:
             return corpus
-        with cache.new_folder(target, CONTENT) as draft:
+
+        def parts() -> Iterator[CorpusPart]:
             rows = islice(rows_of(source), limit)
             chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
             total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
-            parts = over_chunks(
-                pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total
-            )
-            write_parts(draft, parts, key)
-        return cls.open(target)
+            return over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total)
+
+        try:
+            with cache.new_folder(target, CONTENT) as draft:
+                write_parts(draft, parts(), key)
+            return cls.open(target)
+        except OSError as error:
+            if folder is not None:
+                raise
+            cache.warn_unwritten(target, error)
+        arrays, content = join_parts([*parts()] or [pack([], largest)])
+        return cls(arrays=arrays, built_from=key, **content)
 
     @classmethod
     def _of_key(cls, path: Path, key: str) -> Corpus:

@@ -6,9 +6,10 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rdkit import rdBase
@@ -127,18 +128,15 @@ def join_parts(parts: Iterable[CorpusPart]) -> tuple[dict[str, np.ndarray], dict
 def write_parts(folder: Path, parts: Iterable[CorpusPart], key: str) -> None:
     """Write the arrays of all parts into a folder as they come, and then what says that they are complete."""
     numbering = _LabelNumbering()
-    files: dict[str, IO[bytes]] = {name: (folder / name).open("wb") for name in all_arrays()}
-    try:
-        with (folder / "rejected.csv").open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(Rejection._fields)
-            for part in parts:
-                writer.writerows(part.rejected)
-                for name, values in numbering.renumbered(part).items():
-                    files[name].write(np.ascontiguousarray(values, dtype=all_arrays()[name][0]).tobytes())
-    finally:
-        for file in files.values():
-            file.close()
+    with ExitStack() as stack:  # which closes all of them, also where one cannot be written to its end
+        files = {name: stack.enter_context((folder / name).open("wb")) for name in all_arrays()}
+        stream = stack.enter_context((folder / "rejected.csv").open("w", newline="", encoding="utf-8"))
+        writer = csv.writer(stream)
+        writer.writerow(Rejection._fields)
+        for part in parts:
+            writer.writerows(part.rejected)
+            for name, values in numbering.renumbered(part).items():
+                files[name].write(np.ascontiguousarray(values, dtype=all_arrays()[name][0]).tobytes())
     content = {"format": FORMAT, "key": key, **numbering.content()}
     (folder / CONTENT).write_text(json.dumps(content) + "\n")
 
