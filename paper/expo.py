@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,11 +44,6 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def published(data: str) -> dict[str, tuple[float, float]]:
-    """ExpO's numbers of a table."""
-    return PUBLISHED[data.partition(",")[0]]
-
-
 def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
     """Choose the networks of all tables, then their games, then train and measure every trial."""
     networks = [
@@ -64,19 +60,14 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
         for data, network in chosen.items()
     }
     yield Stage(
-        [cell for data, games in candidates.items()
-         for cell in search_cells(config, data, "game", [chosen[data], *games])],
+        [cell for data, games in candidates.items() for cell in search_cells(config, data, "game", games)],
         note=str(chosen),
     )  # fmt: skip
-    games = {
-        data: best_game(
-            candidates[data],
-            searched(config, folder, data, "game"),
-            published(data)["error"][1] * config["budget"],
-            config["tolerance"],
-        )
-        for data in config["data"]
-    }
+    games = {}
+    for data, network in chosen.items():
+        deep = searched(config, folder, data, "network")[networks.index(network)]
+        allowed = deep["error"] + config["allowance_of_classes" if data.startswith(SUPPORT2) else "allowance"]
+        games[data] = best_game(candidates[data], searched(config, folder, data, "game"), allowed)
     yield Stage(
         [cell for data in config["data"] for cell in final_cells(config, data, [chosen[data], games[data]])],
         note=str(games),
@@ -100,7 +91,7 @@ def search_cells(config: dict[str, Any], data: str, what: str, models: list[dict
 def final_cells(config: dict[str, Any], data: str, models: list[dict[str, Any]]) -> list[Cell]:
     """Cells that measure the network without and with the game on the test part of every trial."""
     shared = {"data": data, **{key: config[key] for key in SETTINGS}, "rows": config["rows"]}
-    trials = config["trials_of_support2" if data.startswith(SUPPORT2) else "trials"]
+    trials = config["trials"] if data not in config["fewer_trials"] else config["fewer_trials"][data]
     return [
         {**shared, "name": f"{name_of(data)}-trial{t}", "part": "test", "trial": t, "models": models}
         for t in range(trials)
@@ -126,20 +117,15 @@ def best_network(networks: Sequence[dict[str, Any]], results: Sequence[Mapping[s
 
 
 def best_game(
-    games: Sequence[dict[str, Any]], results: Sequence[Mapping[str, float]], budget: float, tolerance: float
+    games: Sequence[dict[str, Any]], results: Sequence[Mapping[str, float]], allowed: float
 ) -> dict[str, Any]:
-    """The game with the least validation fidelity of LIME (0 is perfect) among those within the budget of error.
-
-    The budget is a share of ExpO's error, so that explanations are compared at about the same error; or the error of
-    the network without a game, whose result is the first, times the tolerance, if that is more. If no game is within
-    it, the most accurate one is taken.
+    """The game with the least validation fidelity of LIME (0 is perfect) among those whose validation error is allowed;
+    if there is none, the most accurate one.
     """
-    deep, *others = results
-    budget = max(budget, tolerance * deep["error"])
-    within = [i for i, result in enumerate(others) if result["error"] <= budget]
+    within = [i for i, result in enumerate(results) if result["error"] <= allowed]
     if not within:
-        return games[int(np.argmin([result["error"] for result in others]))]
-    return games[min(within, key=lambda i: others[i]["neighborhood"])]
+        return games[int(np.argmin([result["error"] for result in results]))]
+    return games[min(within, key=lambda i: results[i]["neighborhood"])]
 
 
 def network_of(cell: Cell, model: Mapping[str, Any], columns: int) -> nn.Module:
@@ -155,7 +141,7 @@ def network_of(cell: Cell, model: Mapping[str, Any], columns: int) -> nn.Module:
             super().__init__()
             self.skip = nn.Parameter(torch.zeros(columns, 1))
             self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
-            for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+            for inputs, outputs in itertools.pairwise(sizes):
                 for values, rows in ((self.weights, inputs), (self.biases, 1)):
                     bound = inputs**-0.5
                     values.append(nn.Parameter(torch.empty(cell["members"], rows, outputs).uniform_(-bound, bound)))
