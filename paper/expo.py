@@ -49,8 +49,9 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
     networks = [
         {"activation": a, "noise": noise, "game": None} for a in config["activations"] for noise in config["noises"]
     ]
-    yield Stage([cell for data in config["data"] for cell in search_cells(config, data, "network", networks)])
-    chosen = {data: best_network(networks, searched(config, folder, data, "network")) for data in config["data"]}
+    tables = [data for data in config["data"] if data not in config["like"]]
+    yield Stage([cell for data in tables for cell in search_cells(config, data, "network", networks)])
+    chosen = {data: best_network(networks, searched(config, folder, data, "network")) for data in tables}
     candidates = {
         data: [
             {**network, "game": {"held_out": held_out, "weight": weight}}
@@ -68,8 +69,9 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
         deep = searched(config, folder, data, "network")[networks.index(network)]
         allowed = deep["error"] + config["allowance_of_classes" if data.startswith(SUPPORT2) else "allowance"]
         games[data] = best_game(candidates[data], searched(config, folder, data, "game"), allowed)
+    models = {data: [chosen[like], games[like]] for data in config["data"] for like in [config["like"].get(data, data)]}
     yield Stage(
-        [cell for data in config["data"] for cell in final_cells(config, data, [chosen[data], games[data]])],
+        [cell for data in config["data"] for cell in final_cells(config, data, models[data])],
         note=str(games),
     )
 
