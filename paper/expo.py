@@ -70,10 +70,9 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
         allowed = deep["error"] + config["allowance_of_classes" if data.startswith(SUPPORT2) else "allowance"]
         games[data] = best_game(candidates[data], searched(config, folder, data, "game"), allowed)
     models = {data: [chosen[like], games[like]] for data in config["data"] for like in [config["like"].get(data, data)]}
-    yield Stage(
-        [cell for data in config["data"] for cell in final_cells(config, data, models[data])],
-        note=str(games),
-    )
+    cells = [cell for data in config["data"] for cell in final_cells(config, data, models[data])]
+    # By trials, so that all tables grow together.
+    yield Stage(sorted(cells, key=lambda cell: int(cell["trial"])), note=str(games))
 
 
 def name_of(data: str) -> str:
