@@ -7,6 +7,8 @@ tables in benchmarks/README.md are made.
     python -m benchmarks.faithfulness            # measure, save, and update the tables
     python -m benchmarks.faithfulness --smoke    # tiny, nothing saved: shows that everything runs
 
+An interrupted run goes on with the next table.
+
 LIME and SHAP are left out where they are not installed (pip install 'pellucid[bench]'); three of the tables are found
 in the folder tables of $PELLUCID_DATA, and left out otherwise.
 """
@@ -22,6 +24,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +38,8 @@ from pellucid.datasets import find_data
 
 TABLES = ("diabetes", "breast cancer", "housing", "autompg", "winequality-red")
 BOXES = ("gradient boosting", "random forest", "MLP")
+ROWS = 25
+"""Test rows of each table that are explained."""
 FRESH = 20
 """Fresh neighbors of a row that a law is held to."""
 UNITS = {"diabetes": "points", "breast cancer": "probability", "housing": "1,000 $", "autompg": "miles per gallon",
@@ -140,7 +145,7 @@ def judged(explain: Explainer, task: Task, rows: Array, fresh: torch.Tensor, nea
 
 def compare(name: str, data: Data, smoke: bool) -> list[dict[str, Any]]:
     """All explainers of all black boxes of a table."""
-    rows = data.test[: 3 if smoke else 40]
+    rows = data.test[: 3 if smoke else ROWS]
     fresh, near = neighbors_of(data, rows)
     results = []
     for box in BOXES[:1] if smoke else BOXES:
@@ -175,7 +180,7 @@ def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
     """Pellucid's network with a game and without, for three seeds: test error, and what its laws account for."""
     from pellucid.tabular import TransparentClassifier, TransparentRegressor
 
-    rows = data.test[: 3 if smoke else 40]
+    rows = data.test[: 3 if smoke else ROWS]
     fresh, near = neighbors_of(data, rows)
     result: dict[str, Any] = {"data": name}
     for game in ("symmetric", None):
@@ -203,18 +208,28 @@ def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
     return result
 
 
-def measure(smoke: bool, names: Sequence[str]) -> dict[str, Any]:
-    """All tables that are on this computer."""
+def measure(smoke: bool, names: Sequence[str], drafts: Path | None = None) -> dict[str, Any]:
+    """All tables that are on this computer; those with a draft have been measured before."""
     torch.set_num_threads(1)
-    rows, networks = [], []
+    rows: list[dict[str, Any]] = []
+    networks: list[dict[str, Any]] = []
     for name in names:
-        data = read(name)
-        if data is None:
-            print(f"{name}: left out, there is no tables/{name}.csv in $PELLUCID_DATA", flush=True)
-            continue
-        print(f"{name} ...", flush=True)
-        rows += compare(name, data, smoke)
-        networks.append(network(name, data, smoke))
+        draft = None if drafts is None else drafts / f"faithfulness-{name.replace(' ', '-')}.json"
+        if draft is not None and draft.exists():
+            print(f"{name}: done before", flush=True)
+            result = json.loads(draft.read_text())
+        else:
+            data = read(name)
+            if data is None:
+                print(f"{name}: left out, there is no tables/{name}.csv in $PELLUCID_DATA", flush=True)
+                continue
+            print(f"{name} ...", flush=True)
+            result = {"rows": compare(name, data, smoke), "network": network(name, data, smoke)}
+            if draft is not None:
+                draft.parent.mkdir(parents=True, exist_ok=True)
+                draft.write_text(json.dumps(result))
+        rows += result["rows"]
+        networks.append(result["network"])
     packages = ("torch", "scikit-learn", *(name for name in ("lime", "shap") if not missing(name)))
     machine = {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}
     return {"machine": {**machine, **{name: version(name) for name in packages}}, "rows": rows, "networks": networks}
@@ -264,9 +279,9 @@ def goals(report: dict[str, Any]) -> str:
     lines = ["| goal | holds |", "|---|---|"]
     if pairs:
         lines += [
-            f"| more variance explained at held-out neighbors than LIME, same black box | {sum(higher)} of {len(pairs)} |",
-            f"| at least {SPEED} times as fast as LIME | {fast} of {len(pairs)}; {min(ratios):.0f} to {max(ratios):.0f} "
-            "times |",
+            f"| more variance explained at held-out neighbors than LIME's laws | {sum(higher)} of {len(pairs)} |",
+            f"| at least {SPEED} times as fast as LIME | {fast} of {len(pairs)}: {min(ratios):.0f} to "
+            f"{max(ratios):.0f} times |",
         ]
     held = [np.mean(row["game"]["explained"]) > GOAL for row in report["networks"]]
     lines.append(f"| the trained network's above {GOAL} | {sum(held)} of {len(held)} |")
@@ -291,7 +306,7 @@ def sections(report: dict[str, Any]) -> str:
         pivot(report, "rerun", ".3f"),
         "and from the row to one of its neighbors, with the same seed:",
         pivot(report, "neighbor", ".3f"),
-        "**Processor seconds for 1,000 explanations**, for Pellucid measured, for the others extrapolated from 40:",
+        f"**Processor seconds for 1,000 explanations**, measured for Pellucid, extrapolated from {ROWS} for others:",
         pivot(report, "seconds_per_1000", ".3g"),
         "**The network that Pellucid trains**, mean of three seeds, beside the same network without a game:",
         network_table(report),
@@ -307,7 +322,8 @@ def main(words: Sequence[str] | None = None) -> None:
     absent = missing("lime", "shap")
     if absent:
         print(f"{' and '.join(absent)} left out, not installed: pip install 'pellucid[bench]'", flush=True)
-    report = measure(arguments.smoke, TABLES[:1] if arguments.smoke else TABLES)
+    drafts = None if arguments.smoke else HERE.parent / "out" / "benchmarks"
+    report = measure(arguments.smoke, TABLES[:1] if arguments.smoke else TABLES, drafts)
     text = sections(report)
     print(text)
     if arguments.smoke:
@@ -316,6 +332,8 @@ def main(words: Sequence[str] | None = None) -> None:
         sys.exit("Nothing was saved: the tables show LIME and SHAP, too.")
     (HERE / "faithfulness.json").write_text(json.dumps(report, indent=1) + "\n")
     write_section(README, "benchmarks: faithfulness", text)
+    for draft in (HERE.parent / "out" / "benchmarks").glob("faithfulness-*.json"):
+        draft.unlink()
 
 
 if __name__ == "__main__":
