@@ -50,6 +50,7 @@ bench: .venv/installed
 	$(BIN)/python -m benchmarks.molecules
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.faithfulness
 
 docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
