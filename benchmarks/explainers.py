@@ -195,12 +195,14 @@ def neighborhoods(
     columns = np.arange(train.shape[1])
     sampler = Sampler(how="mixed", column_of=columns, copied=np.zeros(len(columns), dtype=bool))
 
-    def draw(centers: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(centers: Tensor, count: int, _: torch.Generator | None) -> Tensor:
         if not nearest:
             return sampler(centers, others, count, generator)
         return torch.cat([others, sampler(centers, others, count - NEIGHBORS, generator)], dim=1)
 
-    return pl.sampled(torch.from_numpy(rows), draw, size=size, generator=torch.Generator().manual_seed(seed))
+    return pl.sampled(torch.from_numpy(rows), draw, size=size)
 
 
 EXPLAINERS: dict[str, Explainer] = {

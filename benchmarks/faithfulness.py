@@ -176,7 +176,9 @@ def neighbors_of(data: Data, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
-    """Pellucid's network with a game and without, for three seeds: test error, and what its laws account for."""
+    """Pellucid's network with a game and without, for three seeds: test error, and what its laws account for. Of two
+    classes, these are laws of the log-odds.
+    """
     from pellucid.tabular import TransparentClassifier, TransparentRegressor
 
     rows = data.test[: 3 if smoke else ROWS]
@@ -186,15 +188,16 @@ def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
         errors, explained, at_rows, missed = [], [], [], []
         for seed in range(1 if smoke else 3):
             kind = TransparentClassifier if data.classes else TransparentRegressor
-            model = kind(game=game, random_state=seed, **({"epochs": 1} if smoke else {}))
+            model = kind(game=game, random_state=seed, epochs=1 if smoke else None)
             model.fit(data.train, data.y_train.astype(int) if data.classes else data.y_train)
 
             def f(rows: Array, model: Any = model) -> Array:
-                return np.asarray(model.predict_proba(rows)[:, 1] if data.classes else model.predict(rows), float)
+                return np.asarray(model.model_.predict_values(rows)[:, 0], float)
 
             task = Task(f=f, train=data.train, model=model, classes=data.classes)
-            wrong = (f(data.test) > 0.5) != (data.y_test > 0.5)
-            errors.append(float(wrong.mean() if data.classes else np.square(f(data.test) - data.y_test).mean()))
+            answers = model.predict(data.test)
+            wrong = answers != data.y_test if data.classes else np.square(answers - data.y_test)
+            errors.append(float(wrong.mean()))
             laws = pellucid(task, rows, 0)
             share, root = held_to(task, laws, fresh)
             explained.append(share)
@@ -208,27 +211,26 @@ def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
 
 
 def measure(smoke: bool, names: Sequence[str], drafts: Path | None = None) -> dict[str, Any]:
-    """All tables that are on this computer; those with a draft have been measured before."""
+    """All tables that are on this computer, the black boxes first; what has a draft has been measured before."""
     torch.set_num_threads(1)
-    rows: list[dict[str, Any]] = []
-    networks: list[dict[str, Any]] = []
-    for name in names:
-        draft = None if drafts is None else drafts / f"faithfulness-{name.replace(' ', '-')}.json"
-        if draft is not None and draft.exists():
-            print(f"{name}: done before", flush=True)
-            result = json.loads(draft.read_text())
-        else:
-            data = read(name)
+    tables = {name: read(name) for name in names}
+    for name in [name for name, data in tables.items() if data is None]:
+        print(f"{name}: left out, there is no tables/{name}.csv in $PELLUCID_DATA", flush=True)
+    results: dict[str, list[Any]] = {"compare": [], "network": []}
+    for what, function in (("compare", compare), ("network", network)):
+        for name, data in tables.items():
             if data is None:
-                print(f"{name}: left out, there is no tables/{name}.csv in $PELLUCID_DATA", flush=True)
                 continue
-            print(f"{name} ...", flush=True)
-            result = {"rows": compare(name, data, smoke), "network": network(name, data, smoke)}
+            print(f"{name}, {what} ...", flush=True)
+            draft = None if drafts is None else drafts / f"faithfulness-{name.replace(' ', '-')}-{what}.json"
+            if draft is not None and draft.exists():
+                results[what].append(json.loads(draft.read_text()))
+                continue
+            results[what].append(function(name, data, smoke))
             if draft is not None:
                 draft.parent.mkdir(parents=True, exist_ok=True)
-                draft.write_text(json.dumps(result))
-        rows += result["rows"]
-        networks.append(result["network"])
+                draft.write_text(json.dumps(results[what][-1]))
+    rows, networks = [row for part in results["compare"] for row in part], results["network"]
     packages = ("torch", "scikit-learn", *(name for name in ("lime", "shap") if not missing(name)))
     machine = {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}
     return {"machine": {**machine, **{name: version(name) for name in packages}}, "rows": rows, "networks": networks}

@@ -179,7 +179,10 @@ def test_the_readme_shows_what_was_measured():
 
 
 def test_the_committed_reports_are_of_the_committed_configuration():
-    cells = [cell for stage in expo.stages(CONFIG, expo.REPORTS / "cpu") for cell in stage.cells]
-    assert {cell["name"] for cell in cells} == set(COMMITTED)
-    for cell in cells:
-        assert COMMITTED[cell["name"]]["config"] == json.loads(json.dumps(cell))
+    """A run that was stopped may lack trials, and the tables say how many there are."""
+    cells = {cell["name"]: cell for stage in expo.stages(CONFIG, expo.REPORTS / "cpu") for cell in stage.cells}
+    assert set(COMMITTED) <= set(cells)
+    for name, report in COMMITTED.items():
+        assert report["config"] == json.loads(json.dumps(cells[name]))
+    for data in CONFIG["data"]:
+        assert expo_results.finals(COMMITTED, data)
