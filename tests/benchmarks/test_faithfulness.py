@@ -108,14 +108,16 @@ def test_a_table_that_is_not_there_is_left_out(monkeypatch, capsys):
 
 def test_goals_are_counted():
     def row(tool, explained, seconds):
-        return {"data": "diabetes", "box": "MLP", "tool": tool, "explained": explained, "seconds_per_1000": seconds}
+        measures = {"explained": explained, "explained_rows": -explained, "seconds_per_1000": seconds}
+        return {"data": "diabetes", "box": "MLP", "tool": tool, **measures}
 
     report = {"rows": [row("LIME", 0.5, 300.0), row("LIME, around", 0.6, 200.0), row("Pellucid", 0.7, 1.0)]}
     report["networks"] = [NETWORK | {"data": "diabetes"}]
     lines = faithfulness.goals(report).splitlines()
     assert lines[2].endswith("| 1 of 1 |")
-    assert lines[3].endswith("| 1 of 1: 200 to 200 times |")
-    assert lines[4].endswith("| 1 of 1 |")
+    assert lines[3].endswith("| 0 of 1 |")
+    assert lines[4].endswith("| 1 of 1: 200 to 200 times |")
+    assert lines[5].endswith("| 1 of 1 |")
 
 
 def test_the_tables_are_what_was_measured():
