@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import torch
 from benchmarks.run import publish
 from numpy.typing import NDArray
