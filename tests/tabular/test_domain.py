@@ -143,7 +143,10 @@ def test_texts_are_no_numbers_to_learn(tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["here"], "There must be at least two classes of 'y' to tell apart. Got 'here' in all rows"),
+        (
+            ["here"],
+            "'y' must vary, to be learned from the other columns. Got 'here' in every row; is it",
+        ),
         ([f"name {i}" for i in range(40)], "Every class of 'y' must be among the rows to learn from. Got 'name "),
     ],
 )

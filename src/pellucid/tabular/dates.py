@@ -44,8 +44,8 @@ def days_of(texts: Sequence[str | None], *, day_first: bool = False) -> np.ndarr
 
     Parameters
     ----------
-    texts : sequence of str or None
-        The dates.
+    texts : sequence of str
+        The dates, None for blanks.
     day_first : bool
         Whether 3/4/2024 is a day of April; with dots between the parts, the day comes first in any case.
 
