@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from pellucid import InputError, load, registry, runs, summaries
 from pellucid.cli import command_line
 from pellucid.domains import Source
+from pellucid.splitting import split
 from pellucid.summaries import HELD_OUT
 from pellucid.tabular.domain import TableDomain, TableReading, TableSettings
 from pellucid.tabular.rows import rows_of_file, rows_of_text
@@ -140,13 +141,15 @@ def test_texts_are_no_numbers_to_learn(tmp_path):
     assert plan.model.task == "classification"
 
 
+# The other class is among the test rows alone.
+ONE_IN_THE_TEST = ["there" if i == split(40, seed=0)[2][0] else "here" for i in range(40)]
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (
-            ["here"],
-            "'y' must vary, to be learned from the other columns. Got 'here' in every row; is it",
-        ),
+        (["here"], "'y' must vary, to be learned from the other columns. Got 'here' in every row; is it"),
+        (ONE_IN_THE_TEST, "There must be at least two classes of 'y' to tell apart. Got 'here' in all rows to learn"),
         ([f"name {i}" for i in range(40)], "Every class of 'y' must be among the rows to learn from. Got 'name "),
     ],
 )

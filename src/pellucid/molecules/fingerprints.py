@@ -121,13 +121,7 @@ class Fingerprints:
         """
         from pellucid.molecules._similarity_kernel import search_range
 
-        if not 0 < threshold < 1:
-            raise InputError(
-                f"{Parameter('threshold')} must be between 0 and 1",
-                got=f"{threshold!r}",
-                cure="the paper uses 0.6",
-                parameter="threshold",
-            )
+        check_threshold(threshold)
         if self.words.shape[1] != queries.words.shape[1]:
             widths = 64 * self.words.shape[1], 64 * queries.words.shape[1]
             raise InputError("Fingerprints must have the same size", got=f"{widths[0]} and {widths[1]} bits")
@@ -190,3 +184,14 @@ def _ones(words: np.ndarray) -> np.ndarray:
 
 def _molecule(molecule: str | Chem.Mol) -> Chem.Mol:
     return molecule_of(molecule) if isinstance(molecule, str) else molecule
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse what is no similarity that some pairs are above and some are not."""
+    if not 0 < threshold < 1:
+        raise InputError(
+            f"{Parameter('threshold')} must be between 0 and 1",
+            got=f"{threshold!r}",
+            cure="the paper uses 0.6",
+            parameter="threshold",
+        )

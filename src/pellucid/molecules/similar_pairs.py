@@ -19,7 +19,7 @@ import numpy as np
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.fingerprint_files import Array, FingerprintFile
-from pellucid.molecules.fingerprints import SimilarityHits
+from pellucid.molecules.fingerprints import SimilarityHits, check_threshold
 from pellucid.writing import replacing
 
 _QUERIES = 2048  # that pass by each tile of the pool together
@@ -155,13 +155,7 @@ def neighbors_of(pairs: Iterable[Pairs], count: int) -> SimilarityHits:
 
 def _need(file: FingerprintFile, threshold: float) -> Array:
     """The fewest common bits of sets with so many bits in all that make them similar, for all numbers that occur."""
-    if not 0 < threshold < 1:
-        raise InputError(
-            f"{Parameter('threshold')} must be between 0 and 1",
-            got=f"{threshold!r}",
-            cure="0.6 is usual",
-            parameter="threshold",
-        )
+    check_threshold(threshold)
     total = np.arange(2 * int(file.counts[-1]) + 1 if len(file) else 1)
     need = np.maximum(np.floor(threshold / (1 + threshold) * total).astype(np.int64) - 1, 0)
     while (short := ~(need > threshold * (total - need))).any():  # the comparison that defines similar, to the last bit
