@@ -47,6 +47,7 @@ bench: .venv/installed
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.devices
 	$(BIN)/python -m benchmarks.molecules
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.tables

@@ -23,7 +23,7 @@ Array: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = Callable[[Array], Array]
 """A black box: from rows (N, P) to values (N,)."""
 NEIGHBORS = 16
-MEMBERS = 64
+MEMBERS, MANY = 64, 1024
 """Members of a neighborhood that Pellucid fits to: the row, its nearest training rows, and sampled rows."""
 BACKGROUND = 50
 """Training rows that SHAP replaces columns by."""
@@ -165,14 +165,19 @@ def forest_laws(x: Array, values: Array, weights: Array, kept: NDArray[np.int64]
     return Laws(intercepts, coefficients)
 
 
-def pellucid(task: Task, rows: Array, seed: int) -> Laws:
+def pellucid(task: Task, rows: Array, seed: int, *, members: int = MEMBERS) -> Laws:
     """Pellucid's audit: linear witnesses of neighborhoods that hold the nearest training rows, and rows sampled between
     and around them.
     """
-    points, hoods = neighborhoods(task.train, rows, MEMBERS - 1, seed, nearest=True)
+    points, hoods = neighborhoods(task.train, rows, members - 1, seed, nearest=True)
     audit = pl.audit(task.f(points.numpy()), points, hoods, pl.LinearFamily(ridge="auto"))
     at_zero, slopes = linear_parts(audit.witnesses, rows.shape[1])
     return Laws(at_zero, slopes)
+
+
+def pellucid_many(task: Task, rows: Array, seed: int) -> Laws:
+    """The same with more sampled rows: trees jump, and a law of few points depends on which were drawn."""
+    return pellucid(task, rows, seed, members=MANY)
 
 
 def linear_parts(witnesses: Any, columns: int) -> tuple[Tensor, Tensor]:
@@ -207,5 +212,6 @@ def neighborhoods(
 
 EXPLAINERS: dict[str, Explainer] = {
     "LIME": lime, "LIME, around": lime_around, "SHAP": shap, "MAPLE": maple, "Pellucid": pellucid,
+    f"Pellucid, {MANY:,}": pellucid_many,
 }  # fmt: skip
 PACKAGES = {"LIME": "lime", "LIME, around": "lime", "SHAP": "shap"}

@@ -425,13 +425,9 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def measure(sections: Sequence[Section], smoke: bool) -> dict[str, Any]:
+def report_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
     import sklearn
 
-    rows = []
-    for section in sections:
-        print(f"{section.__name__} ...", flush=True)
-        rows += section(smoke)
     return {
         "machine": {
             "cores": os.cpu_count(),
@@ -449,11 +445,14 @@ def publish(name: str, sections: Sequence[Section]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
     smoke = parser.parse_args().smoke
-    report = measure(sections, smoke)
-    print("\n" + table(report))
-    if not smoke:
-        (HERE / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-        write_section(README, f"benchmarks-{name}", table(report))
+    rows: list[dict[str, Any]] = []
+    for section in sections:
+        print(f"{section.__name__} ...", flush=True)
+        rows += section(smoke)
+        if not smoke:  # as it goes: what was measured stays if a later section fails or is stopped
+            (HERE / f"{name}.json").write_text(json.dumps(report_of(rows), indent=1) + "\n")
+            write_section(README, f"benchmarks-{name}", table(report_of(rows)))
+    print("\n" + table(report_of(rows)))
 
 
 SECTIONS = (training_step, trees, ridges, many_features, held_out, banked, growth, startup)

@@ -2,10 +2,12 @@
 
     python -m benchmarks.scale              # measure, save, and update the table in benchmarks/README.md
     python -m benchmarks.scale audit pairs  # these parts alone; the others stay as they were
+    python -m benchmarks.scale --minutes 5  # ends in about that time: sizes that would take longer are left out
     python -m benchmarks.scale --smoke      # tiny sizes, nothing saved: shows that everything runs
 
 Every figure comes from a fresh process with one thread; memory is the peak beyond what stood in memory when the job
-began. Sizes end where a job takes minutes. Molecules are those of MOSES; without that file the pairs are left out.
+began. Sizes end where a job takes minutes. The table is written after each of its lines. Molecules are those of MOSES;
+without that file the pairs are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,6 +39,8 @@ HERE = Path(__file__).parent
 REPORT = HERE / "scale.json"
 K = 15
 MEMBERS = 30
+# Seconds until a process has imported and compiled what it needs.
+_BEGIN = 8.0
 Job: TypeAlias = tuple[str, Callable[[int], Callable[[], object]], tuple[int, ...]]
 """What it is; from a size to what is measured, after all that is not; sizes."""
 
@@ -159,6 +163,57 @@ def bulk(n: int) -> Callable[[], object]:
     return loop
 
 
+def predicted(n: int) -> Callable[[], object]:
+    """A table on the disk, predicted in shards into another one."""
+    from pellucid import bulk
+    from pellucid.tabular.domain import TableDomain
+    from pellucid.tabular.domain_options import TablePredicting, TableReading
+    from pellucid.writing import write_rows
+
+    place, _ = saved_table(n)
+
+    def predict(name: str) -> None:
+        folder = Path(place.name)  # lives as long as this function
+        with bulk.shards_beside(folder / "out.csv") as shards:
+            asked = (folder / "model", folder / name, TableReading(), TablePredicting())
+            write_rows(folder / "out.csv", bulk.predictions(TableDomain(), *asked, shards=shards))
+
+    predict("some.csv")
+    return lambda: predict("all.csv")
+
+
+def predicted_at_once(n: int) -> Callable[[], object]:
+    """What a user would write."""
+    import pandas as pd
+
+    place, model = saved_table(n)
+    folder = Path(place.name)
+
+    def predict() -> None:
+        frame = pd.read_csv(folder / "all.csv")
+        frame["predicted"] = model.predict(frame)
+        frame.to_csv(Path(place.name) / "out.csv", index=False)
+
+    return predict
+
+
+def saved_table(n: int) -> tuple[Any, Any]:
+    """A folder, which lives as long as the object does, with tables and a model; and the model."""
+    import pandas as pd
+
+    from pellucid.tabular.frames import frame_of
+    from pellucid.tabular.model import TableModel
+
+    place = tempfile.TemporaryDirectory()
+    folder = Path(place.name)
+    x = pd.DataFrame(normal(max(n, 500)), columns=[f"x{i}" for i in range(10)])
+    model = TableModel(task="regression", game=None, epochs=1, width=32, ensemble=2)
+    model.fit(frame_of(x[:500]), (x.x0 * x.x1)[:500].to_numpy(), progress=False).save(folder / "model")
+    x[:500].to_csv(folder / "some.csv", index=False)
+    x[:n].to_csv(folder / "all.csv", index=False)
+    return place, model
+
+
 PARTS: dict[str, tuple[Job, ...]] = {
     "nearest": (
         (f"`nearest`, 10 features, {K} each", exact, (1000, 10_000, 100_000)),
@@ -174,6 +229,10 @@ PARTS: dict[str, tuple[Job, ...]] = {
         ("loop over `LinearRegression`, fit and predict alone", linear_loop, (1000, 10_000)),
     ),
     "trees": ((f"`audit`, printed: trees, {MEMBERS} members", tree_audit, (1000, 10_000, 100_000)),),
+    "predict": (
+        ("`pellucid predict`, 10 columns of CSV", predicted, (1000, 10_000, 100_000, 1_000_000)),
+        ("the same with pandas and `predict`, all in memory", predicted_at_once, (1000, 10_000, 100_000)),
+    ),
     "pairs": (
         ("`find_pairs`, MOSES, 2,048 bits, similarity > 0.6", similar, (1000, 10_000, 100_000)),
         ("loop over `BulkTanimotoSimilarity`, each pair once", bulk, (1000, 10_000)),
@@ -196,13 +255,17 @@ def run_job(part: str, place: int, n: int) -> None:
     print(time.process_time() - processor, time.perf_counter() - start, memory("VmHWM") - before)
 
 
-def measure(part: str, smoke: bool) -> list[dict[str, Any]]:
-    rows = []
+def measure(part: str, smoke: bool, deadline: Deadline) -> Iterator[list[dict[str, Any]]]:
+    """The lines of a part that are done, each time that there is one more."""
+    rows: list[dict[str, Any]] = []
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     for place, (what, _, all_sizes) in enumerate(PARTS[part]):
         sizes = (200, 400) if smoke else all_sizes
-        values = []
+        values: list[list[float]] = []
         for n in sizes:
+            if not deadline.allows(values, sizes):
+                print(f"  {what}, {n:,}: left out, for lack of time", flush=True)
+                break
             command = [sys.executable, "-m", "benchmarks.scale", "--job", part, str(place), str(n)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
             if done.returncode:
@@ -210,13 +273,38 @@ def measure(part: str, smoke: bool) -> list[dict[str, Any]]:
                 break
             values.append([float(number) for number in done.stdout.split()])
             print(f"  {what}, {n:,}: {values[-1]}", flush=True)
-        if len(values) < len(sizes):
+        deadline.jobs -= 1
+        if len(values) < 2:
             continue
         took, _, held = zip(*values, strict=True)
+        sizes = sizes[: len(values)]
         # The slope in logarithms over the last decade: small sizes cost what starting costs.
         slope = float(np.log(took[-1] / took[-2]) / np.log(sizes[-1] / sizes[-2]))
         rows.append({"name": what, "sizes": sizes, "seconds": took, "bytes": held, "exponent": slope})
-    return rows
+        yield rows
+
+
+class Deadline:
+    """Until when there is time, and for how many jobs."""
+
+    def __init__(self, minutes: float | None, jobs: int) -> None:
+        self.end = float("inf") if minutes is None else time.perf_counter() + 60 * minutes
+        self.jobs = jobs
+        self.begun = time.perf_counter()
+
+    def allows(self, values: list[list[float]], sizes: tuple[int, ...]) -> bool:
+        """Whether the next size fits into the share of this job in the time that is left."""
+        left = self.end - time.perf_counter()
+        if not values:
+            self.begun = time.perf_counter()
+            return left > 0
+        spent, count = time.perf_counter() - self.begun, len(values)
+        power = 1.0
+        if count > 1 and values[-1][1] > values[-2][1]:
+            power = np.log(values[-1][1] / values[-2][1]) / np.log(sizes[count - 1] / sizes[count - 2])
+        # A process takes seconds to begin, whatever the size; what is prepared grows as what is measured does.
+        next_one = _BEGIN + 2 * values[-1][1] * (sizes[count] / sizes[count - 1]) ** power
+        return bool(next_one < (left + spent) / max(self.jobs, 1) - spent)
 
 
 def table(report: dict[str, Any]) -> str:
@@ -227,7 +315,7 @@ def table(report: dict[str, Any]) -> str:
             columns = (
                 ", ".join(f"{n:,}" for n in row["sizes"]),
                 ", ".join(f"{value:.2g}" if value < 10 else f"{value:.0f}" for value in row["seconds"]) + " s",
-                ", ".join(f"{value / 1e6:.0f}" for value in row["bytes"]) + " MB",
+                ", ".join(f"{max(value, 0.0) / 1e6:.0f}" for value in row["bytes"]) + " MB",
                 f"{row['exponent']:.2f}",
             )
             lines.append(f"| {row['name']} | {' | '.join(columns)} |")
@@ -245,6 +333,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, nothing saved")
+    parser.add_argument("--minutes", type=float, help="leave out sizes that would take longer in all")
     parser.add_argument("--job", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:
@@ -252,10 +341,10 @@ def main() -> None:
         return
     chosen = arguments.parts or list(PARTS)
     busy = os.getloadavg()[0]
-    measured = {part: measure(part, arguments.smoke) for part in chosen}
-    report: dict[str, Any] = {"parts": measured}
+    deadline = Deadline(arguments.minutes, sum(len(PARTS[part]) for part in chosen))
+    report: dict[str, Any] = {"parts": {}}
     if REPORT.exists() and not arguments.smoke:
-        report["parts"] = json.loads(REPORT.read_text())["parts"] | measured
+        report["parts"] = json.loads(REPORT.read_text())["parts"]
     cores = os.cpu_count() or 1
     report["machine"] = {
         "cores": cores,
@@ -266,10 +355,13 @@ def main() -> None:
         if busy < cores / 2
         else f"on a machine with a load of {busy:.0f}",
     }
+    for part in chosen:
+        for lines in measure(part, arguments.smoke, deadline):
+            report["parts"][part] = lines
+            if not arguments.smoke:
+                REPORT.write_text(json.dumps(report, indent=1) + "\n")
+                write_section(HERE / "README.md", "benchmarks-scale", table(report))
     print("\n" + table(report))
-    if not arguments.smoke:
-        REPORT.write_text(json.dumps(report, indent=1) + "\n")
-        write_section(HERE / "README.md", "benchmarks-scale", table(report))
 
 
 if __name__ == "__main__":

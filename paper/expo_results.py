@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from paper.expo import PUBLISHED, REPORTS, name_of
-from paper.runs import ROOT, load_config, read_reports, write_section
+from paper.runs import ROOT, half_width, load_config, read_reports, write_section
 
 README = ROOT / "paper" / "README.md"
 Reports = Mapping[str, Mapping[str, Any]]
@@ -30,13 +30,6 @@ def values(trials: Sequence[Mapping[str, Any]], model: int, *path: str) -> np.nd
             content = content[key]
         result.append(float(content))
     return np.array(result)
-
-
-def half_width(sample: np.ndarray) -> float:
-    """Half of the 95 % interval of a mean."""
-    from scipy.stats import t
-
-    return float(sample.std(ddof=1) / np.sqrt(len(sample)) * t.ppf(0.975, len(sample) - 1)) if len(sample) > 1 else 0.0
 
 
 def goals_table(config: dict[str, Any], reports: Reports) -> str:

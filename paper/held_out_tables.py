@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from paper.held_out import README, judged
-from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, paired_difference, read_reports, run_cells, write_section
 
 if TYPE_CHECKING:
     import torch
@@ -197,8 +197,6 @@ def run(cell: Cell) -> dict[str, Any]:
 
 def table_of(config: dict[str, Any], data: str, reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each network: means over the seeds, and the paired difference of the error with its 95 % interval."""
-    from scipy.stats import t
-
     seeds = config["seeds"]
     names = dict.fromkeys(name_of(cell["game"]) for cell in cells(config))
     rows = [
@@ -217,10 +215,9 @@ def table_of(config: dict[str, Any], data: str, reports: Mapping[str, Mapping[st
         return np.array(result)
 
     for name in names:
-        difference = values(name, "error", "test") - values("deep", "error", "test")
-        half = difference.std(ddof=1) / np.sqrt(len(seeds)) * t.ppf(0.975, len(seeds) - 1) if len(seeds) > 1 else np.nan
+        errors, deep = (values(one, "error", "test") for one in (name, "deep"))
         shown = [f"{values(name, 'error', part).mean():.3f}" for part in ("validation", "test")]
-        shown.append("" if name == "deep" else f"{difference.mean():+.3f} ± {half:.3f}")
+        shown.append("" if name == "deep" else paired_difference(errors, deep))
         for kind in ("linear", "tree"):
             shown.append(f"{values(name, 'witnesses', kind, 'test', 'held_out').mean():.3f}")
             shown.append(f"{values(name, 'witnesses', kind, 'bound').mean():.3f}")

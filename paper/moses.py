@@ -196,7 +196,10 @@ def new_model(cell: Cell) -> JunctionTreeVAE:
     names = ("game", "weight", "centers", "pool", "share", "members", "width", "latent", "depth", "warm", "free")
     training = ("epochs", "batch_size", "learning_rate", "seed")
     similar = SimilarityRule(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
-    return JunctionTreeVAE(similar=similar, **{name: cell[name] for name in (*names, *training)})
+    # The paper's networks, and its bound.
+    return JunctionTreeVAE(
+        similar=similar, positional=False, kl_weight=1.0, **{name: cell[name] for name in (*names, *training)}
+    )
 
 
 def measure(cell: Cell) -> dict[str, Any]:

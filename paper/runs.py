@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("paper", "cpu", "smoke")
@@ -136,6 +138,20 @@ def _run_cell(run: Callable[[Cell], dict[str, Any]], cell: Cell, folder: Path, o
         folder / f"{cell['name']}.json", {"config": cell, **results, **origin, "wall_seconds": round(seconds, 1)}
     )
     return seconds
+
+
+def half_width(sample: NDArray[np.float64]) -> float:
+    """Half of the 95 % interval of a mean; not a number for a single value."""
+    from scipy.stats import t
+
+    n = len(sample)
+    return float(sample.std(ddof=1) / n**0.5 * t.ppf(0.975, n - 1)) if n > 1 else float("nan")
+
+
+def paired_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
+    """The mean of differences over the same seeds, with its 95 % interval."""
+    differences = ours - theirs
+    return f"{differences.mean():+.3f} ± {half_width(differences):.3f}"
 
 
 def save_figure(figure: Figure, path: Path) -> None:

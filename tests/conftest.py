@@ -4,8 +4,10 @@ import csv
 import gc
 import json
 import os
+import signal
 from pathlib import Path
 
+import forks
 import pytest
 import torch
 from filelock import FileLock
@@ -17,6 +19,11 @@ settings.load_profile("pellucid")
 
 # What imports and collection create is never freed: to look for garbage there again and again is a tenth of the time.
 gc.set_threshold(100_000)
+
+# Shells let what they start in the background ignore Ctrl-C, and tests of it would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+forks.prepare()
 
 # The problems are tiny: more threads would only get in each other's way.
 torch.set_num_threads(1)

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from pellucid import InputError
-from pellucid.locking import FILE, locked
+from pellucid.locking import FILE, locked, require_unused
 
 
 def test_a_folder_has_one_user(tmp_path):
@@ -17,6 +17,16 @@ def test_a_folder_has_one_user(tmp_path):
     assert not (tmp_path / FILE).exists()
     with locked(tmp_path), locked_elsewhere(tmp_path) as refused:
         assert refused
+
+
+def test_who_only_asks_removes_nothing(tmp_path):
+    require_unused(tmp_path)
+    assert not (tmp_path / FILE).exists()
+    with locked(tmp_path), pytest.raises(InputError, match="where another one is at work"):
+        require_unused(tmp_path)
+    (tmp_path / FILE).write_text("of somebody else")
+    require_unused(tmp_path)
+    assert (tmp_path / FILE).read_text() == "of somebody else"
 
 
 class locked_elsewhere:  # noqa: N801 - reads as a function

@@ -100,3 +100,31 @@ def fitted():
 def test_bad_arguments_say_what_must_hold(call, message):
     with pytest.raises(pl.PellucidError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", ["different", "tied"])
+def test_pairs_closer_than_the_gap_are_ignored(kind, generator):
+    hoods = pl.from_lists([[0, 1, 2, 3, 4, 5], [2, 3], [6, 7, 8, 9, 10, 11, 1]], n_points=12, centers=[0, 2, 6])
+    y, g = torch.randn(12, 2, generator=generator), torch.randn(15, 2, generator=generator)
+    if kind == "tied":
+        y, g = y.mul(2).round(), g.mul(2).round()
+    y[4, 1] = torch.nan
+    gap = torch.tensor([[0.0, 0.5], [1.0, 2.0], [1.5, torch.nan]])
+    result = metrics.local_generalized_auc(y, g, hoods, gap=gap)
+    for i in range(3):
+        part = slice(int(hoods.offsets[i]), int(hoods.offsets[i + 1]))
+        for k in range(2):
+            a, b = y[hoods.members[part], k].double(), g[part, k].double()
+            apart = a[:, None] - a[None] > gap[i, k].double()
+            alike = apart & (b[:, None] > b[None])
+            expected = alike.sum() / apart.sum() if apart.any() else torch.tensor(torch.nan)
+            assert result[i, k].item() == pytest.approx(expected.item(), nan_ok=True)
+    every = metrics.local_generalized_auc(y, g, hoods)
+    assert torch.allclose(metrics.local_generalized_auc(y, g, hoods, gap=0.0), every, equal_nan=True)
+
+
+def test_gaps_are_numbers_from_zero_on(generator):
+    hoods = pl.from_lists([[0, 1], [1, 0]], n_points=2, centers=[0, 1])
+    y, g = torch.randn(2, 1, generator=generator), torch.randn(4, 1, generator=generator)
+    with pytest.raises(pl.InputError, match="`gap` must be a number from 0 on, or .2, 1. of them. Got -1"):
+        metrics.local_generalized_auc(y, g, hoods, gap=-1.0)

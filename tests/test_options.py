@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import pytest
+
+from pellucid.errors import InputError
 from pellucid.options import Options, names_in, option, options_of, updated
 
 
@@ -34,7 +37,9 @@ def test_values_that_are_there_replace_others():
 
 
 def test_names_of_columns_may_be_repeated_or_listed():
-    assert names_in(None) is None
-    assert names_in([]) == []
-    assert names_in(["a,b", " c ", ",", "dose, mg"], ["dose, mg"]) == ["a", "b", "c", "dose, mg"]
-    assert names_in(["dose, mg"]) == ["dose", "mg"]
+    assert names_in(None, "drop") is None
+    assert names_in([], "drop") == []
+    assert names_in(["a,b", " c ", ",", "dose, mg"], "drop", ["dose, mg"]) == ["a", "b", "c", "dose, mg"]
+    assert names_in(["dose, mg"], "drop") == ["dose", "mg"]
+    with pytest.raises(InputError, match="`drop` must name columns. Got ' , '"):
+        names_in([" ", ""], "drop")

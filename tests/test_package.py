@@ -150,6 +150,7 @@ def test_the_readme_tells_the_cost_that_was_measured():
         ("nearest", "times the cost"),
         ("startup", "s of processor time"),
         ("scale", "processor time"),
+        ("devices", "times the cost"),
         ("faithfulness", "held-out neighbors"),
     ],
 )

@@ -27,7 +27,7 @@ def test_files_are_matched_by_their_names(tmp_path):
     assert [path.name for path in files_in(tmp_path, "*.csv")] == ["a.csv", "b.csv"]
 
 
-@pytest.mark.parametrize("pattern", ["", "/etc/*", "a**b"])
+@pytest.mark.parametrize("pattern", ["", "/etc/*", "a**b", "../*", "a/../../*"])
 def test_patterns_that_are_none_are_refused(tmp_path, pattern):
     with pytest.raises(InputError, match="must be a pattern of names in the folder. Got .*all files") as error:
         files_in(tmp_path, pattern)

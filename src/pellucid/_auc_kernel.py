@@ -40,6 +40,36 @@ def _tied_pairs(values):
 
 
 @njit(cache=True, nogil=True)
+def separated_pairs(reference, prediction, offsets, gaps):
+    """For each segment the pairs with y_i - y_j > gap and g_i > g_j, and the pairs with y_i - y_j > gap.
+
+    Within a segment references rise. Points enter a binary indexed tree over the ranks of their predictions as soon as
+    they lie below the current one by more than the gap.
+    """
+    n = len(offsets) - 1
+    alike, ordered = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for i in range(n):
+        y, g = reference[offsets[i] : offsets[i + 1]], prediction[offsets[i] : offsets[i + 1]]
+        m = len(y)
+        ranks = np.searchsorted(np.sort(g), g)  # equal predictions have the same
+        tree = np.zeros(m + 1, dtype=np.int64)
+        entered = 0
+        for k in range(m):
+            while entered < k and y[k] - y[entered] > gaps[i]:
+                at = ranks[entered] + 1
+                while at <= m:
+                    tree[at] += 1
+                    at += at & -at
+                entered += 1
+            ordered[i] += entered
+            at = ranks[k]
+            while at > 0:
+                alike[i] += tree[at]
+                at -= at & -at
+    return alike, ordered
+
+
+@njit(cache=True, nogil=True)
 def ordered_pairs(reference, prediction, offsets):
     """For each segment the pairs with y_i > y_j and g_i > g_j, and the pairs with y_i > y_j.
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid import _processes
 from pellucid.errors import InputError, Parameter
 
 T = TypeVar("T")
@@ -142,6 +143,8 @@ def one_process(owner: str, what: str) -> None:
     """Refuse to play where several processes train together and each would keep a state of its own."""
     from torch import distributed
 
+    if _processes.current().world > 1:  # that of `pellucid.training`, where they share it
+        return
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         raise InputError(
             f"A {owner} must be played in one process, since {what} in each",

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pellucid._ordering_kernel import ascend
+
 LEAF = 32  # points of a leaf, and
 FAN = 32  # children of a node: what the compiler turns into a few vector instructions
 LEVELS = 5
@@ -57,13 +59,17 @@ def split(x, levels):
         finer[-1] = n
         for node in range(len(starts) - 1):
             start, stop = starts[node], starts[node + 1]
-            low[:], high[:] = x[order[start]], x[order[start]]
+            for a in range(p):
+                low[a] = high[a] = x[order[start], a]
             for i in range(start + 1, stop):
                 for a in range(p):
                     value = x[order[i], a]
                     low[a] = min(low[a], value)
                     high[a] = max(high[a], value)
-            widest = np.argmax(high - low)
+            widest = 0
+            for a in range(1, p):
+                if high[a] - low[a] > high[widest] - low[widest]:
+                    widest = a
             for i in range(start, stop):
                 keys[i] = x[order[i], widest]
             middle = (start + stop) // 2
@@ -379,7 +385,8 @@ def expand_range(groups, first, distances, ids, members, starts, result, begin, 
                         tied[count] = j
                         count += 1
                 at += 1
-            run = np.sort(tied[:count])
+            run = tied[:count]
+            ascend(run)
             for j in run[: k - filled]:
                 result[i, filled] = j
                 filled += 1

@@ -14,7 +14,7 @@ from typing import Any, Self, final
 import torch
 from torch import Tensor, nn
 
-from pellucid import _checks
+from pellucid import _checks, _processes
 from pellucid._point_checks import check_neighborhoods, check_points
 from pellucid.deviations import measure, squared_error
 from pellucid.errors import InputError
@@ -195,9 +195,10 @@ class Bank(nn.Module):
         response = self._respond()
         device = f.device
         f, index = self._batch(f, index)
-        self._put(f, index)
+        everywhere = _processes.gathered(index)
+        self._put(_processes.gathered(f), everywhere)
         self.steps.add_(1)
-        self.points_since_fit.add_(len(index))
+        self.points_since_fit.add_(len(everywhere))
         if self._pays_by_consensus:
             terms = self.hoods.coverage[index].to(f) * squared_error(f, response.consensus[index])
         else:
@@ -205,7 +206,7 @@ class Bank(nn.Module):
             distances = measure(self.game.deviation, f[rows], response.at_members[entries])
             shares = distances / self.hoods.sizes[self.hoods.rows[entries]]
             terms = f.new_zeros(len(f)).index_add(0, rows, shares.to(f))
-        return (self.game.weight * self.hoods.n_points / len(self.hoods) * terms.mean()).to(device)
+        return (self.game.weight * self.hoods.n_points / len(self.hoods) * _processes.mean(terms)).to(device)
 
     def extra_repr(self) -> str:
         return f"{self.game!r}, {self.hoods!r}"

@@ -9,9 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, final
 
+from pellucid.errors import InputError, Parameter
 from pellucid.options import Options, option
 from pellucid.verdicts import poor_error
 
@@ -46,11 +48,19 @@ class TrainingOptions(Options):
         None, "Peak of the one-cycle learning rate.", default_text=_SUITS, minimum=1e-9
     )
     seed: int = option(0, "Seed of the split, of the initial weights and of the order of batches.", minimum=0)
+    devices: int = option(
+        1, "Processes to train in, each on a core or a GPU of its own; the result is that of one.", minimum=1
+    )
+    nodes: int = option(1, "Machines, on each of which the same command runs; see the page on large jobs.", minimum=1)
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """The options of the training, and those of these names, that are not None."""
         names = ("epochs", "width", "batch_size", "learning_rate", "seed", *names)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def hardware(self) -> dict[str, Any]:
+        """Arguments of a model's `fit` that say where to train, if that is more than one process."""
+        return {name: count for name in ("devices", "nodes") if (count := getattr(self, name)) != 1}
 
 
 class RunModel(Protocol):
@@ -281,7 +291,16 @@ class Domain(ABC, Generic[Data, ModelT]):
     ) -> ModelT:
         """Train a model of the plan, and calibrate it on the validation data."""
         parts = plan.parts
-        return model.fit(parts.train, validation=parts.validation, folder=folder, resume=resume, progress=progress)
+        run = {"folder": folder, "resume": resume, "progress": progress, **settings.hardware()}
+        if settings.hardware() and "devices" not in signature(model.fit).parameters:
+            raise InputError(
+                f"{Parameter('devices')} and {Parameter('nodes')} above 1 need a model that trains in several "
+                "processes",
+                got=f"a {type(model).__name__}, which does not",
+                cure="leave them out",
+                parameter="devices",
+            )
+        return model.fit(parts.train, validation=parts.validation, **run)
 
     @abstractmethod
     def validate(self, model: ModelT, data: Data) -> tuple[float, float]:
@@ -297,9 +316,9 @@ class Domain(ABC, Generic[Data, ModelT]):
     def evaluate(self, model: ModelT, test: Data, *, progress: bool = False) -> Evaluation:
         """Measure a trained model on test data."""
 
-    def baseline(self, plan: Plan[Data, ModelT]) -> BaselineSummary | None:
-        """The scores of a simple model on the same test data, if there is one."""
-        return None
+    def baselines(self, plan: Plan[Data, ModelT]) -> Sequence[BaselineSummary]:
+        """The scores of simple models on the same test data, if there are any."""
+        return ()
 
     def poor_error(self, scores: Mapping[str, Any]) -> str:
         """A sentence about a network whose relative error is hardly better than that of the mean."""
@@ -404,6 +423,67 @@ class SupportsStructures(ABC):
     @abstractmethod
     def structure_features(self) -> StructureFeatures:
         """What witnesses read of a column of such items."""
+
+
+class Search(Protocol):
+    """The way from an item to a better one: a text, and a table."""
+
+    def __str__(self) -> str: ...
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The names of the columns, then the rows."""
+
+    def explain(self) -> Explanation:
+        """What the property follows around the first item."""
+
+
+class SupportsSearch(ABC):
+    """A domain whose models map items to points of a latent space and back: `pellucid encode`, `near`, `optimize`."""
+
+    @abstractmethod
+    def near(self, model: Any, item: str, count: int, *, spread: float, seed: int) -> Iterator[Sequence[Any]]:
+        """Items near one in the latent space, without itself: the names of the columns, then the rows of a table."""
+
+    @abstractmethod
+    def optimize(
+        self,
+        model: Any,
+        path: Path,
+        reading: Any,
+        *,
+        target: str,
+        start: str | None,
+        steps: int,
+        least_similarity: float,
+        lower: bool,
+        seed: int,
+        warn: MessageCallback,
+    ) -> Search:
+        """Learn a property from a table, and search for items with more of it.
+
+        Parameters
+        ----------
+        model : Any
+            A trained model.
+        path : Path
+            A table of items and their measured values.
+        reading : Options
+            How it is read, of the class `Domain.Reading`.
+        target : str
+            The column of the property.
+        start : str, optional
+            The item to start from; by default the best one of the table.
+        steps : int
+            The most rounds of the search.
+        least_similarity : float
+            The least similarity to the first item, from 0 to 1.
+        lower : bool
+            Search for lower values.
+        seed : int
+            Seed of the search.
+        warn : callable
+            Takes sentences about what is doubtful.
+        """
 
 
 class Assessment(Protocol):

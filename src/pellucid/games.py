@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from pellucid import _checks
+from pellucid import _checks, _processes
 from pellucid._point_checks import check_points
 from pellucid.deviations import Deviation, measure, squared_error
 from pellucid.errors import InputError
@@ -155,12 +155,13 @@ class SymmetricGame(Game):
         answers = witnesses.held_out(folds=self.folds) if self.held_out else witnesses
         if self.form == "direct" or self.deviation is not squared_error:
             deviations = answers.deviations(self.deviation, f)
-            return _outcome(self.weight * deviations.mean(), deviations, witnesses)
+            return _outcome(self.weight * _processes.mean(deviations), deviations, witnesses)
         deviations = answers.deviations()
         # The consensus term lacks the spread of the witnesses around their consensus, a constant: the value
         # comes from the deviations, the gradient from the consensus.
-        pull = hoods.coverage.to(f) @ (f - answers.consensus()).square().sum(1) / len(hoods)
-        penalty = self.weight * (deviations.mean() + pull - pull.detach())
+        pull = hoods.coverage.to(f) @ (f - answers.consensus()).square().sum(1)
+        mean_pull = _processes.mean_of_sum(pull, len(hoods))
+        penalty = self.weight * (_processes.mean(deviations) + mean_pull - mean_pull.detach())
         return _outcome(penalty, deviations, witnesses)
 
 
@@ -195,7 +196,7 @@ class AsymmetricGame(Game):
         witnesses = self.family.best_response(x, f.detach(), hoods)
         answers = witnesses.held_out(folds=self.folds) if self.held_out else witnesses
         distances = measure(self.deviation, f.index_select(0, hoods.centers), answers.at_centers())
-        return _outcome(self.weight * distances.mean(), answers.deviations(self.deviation), witnesses)
+        return _outcome(self.weight * _processes.mean(distances), answers.deviations(self.deviation), witnesses)
 
 
 @final
@@ -268,8 +269,8 @@ class UniformGame(nn.Module, Game):
         deviations = answers.deviations(self.deviation, f)
         multipliers = self.multipliers[index]
         violations = deviations - self.margin
-        dual = multipliers @ violations.detach().to(multipliers)
-        penalty = (multipliers.detach().to(f) * violations).mean() + (dual - dual.detach()).to(f)
+        dual = _processes.total(multipliers @ violations.detach().to(multipliers))
+        penalty = _processes.mean(multipliers.detach().to(f) * violations) + (dual - dual.detach()).to(f)
         return _outcome(penalty, deviations, witnesses)
 
     def _multiplier_index(self, hoods: BaseNeighborhoods) -> Tensor:

@@ -25,12 +25,6 @@ def locked(folder: Path) -> Iterator[None]:
     """
     path = folder / FILE
     descriptor = _acquired(path)
-    if descriptor is None:
-        raise InputError(
-            "A folder is used by one run at a time",
-            got=f"{folder}, where another one is at work",
-            cure="wait until it has ended, or choose another folder",
-        )
     try:
         yield
     finally:
@@ -39,8 +33,14 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquired(path: Path) -> int | None:
-    """A descriptor that holds the lock; None if another one does."""
+def require_unused(folder: Path) -> None:
+    """Refuse a folder whose lock another process holds. Nothing is removed: it may be the file of somebody else."""
+    if (folder / FILE).is_file():
+        os.close(_acquired(folder / FILE))
+
+
+def _acquired(path: Path) -> int:
+    """A descriptor that holds the lock, unless another process does."""
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:
@@ -48,7 +48,11 @@ def _acquired(path: Path) -> int | None:
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
                 os.close(descriptor)
-                return None
+                raise InputError(
+                    "A folder is used by one run at a time",
+                    got=f"{path.parent}, where another one is at work",
+                    cure="wait until it has ended, or choose another folder",
+                ) from None
         if _is_same(path, descriptor):
             return descriptor
         os.close(descriptor)  # its holder has just ended, and removed it

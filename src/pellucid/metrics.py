@@ -49,8 +49,13 @@ def generalized_auc(reference: Any, prediction: Any) -> Tensor:
     return scores[0] if vector else scores
 
 
-def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborhoods) -> Tensor:
+def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborhoods, *, gap: Any = None) -> Tensor:
     """`generalized_auc` inside every neighborhood at once: (n, K), NaN where no pair is ordered.
+
+    With a gap b_i, such as the bound on how far a witness is from the predictor, closer pairs are ignored, whose
+    order the witness does not claim to know:
+
+        sum_jk 1(y_j - y_k > b_i) 1(y'_j > y'_k) / sum_jk 1(y_j - y_k > b_i).
 
     Parameters
     ----------
@@ -60,6 +65,9 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
         (M, K) values at the members, usually `witnesses.at_members()`.
     hoods : BaseNeighborhoods
         The neighborhoods, whose members the predictions are of.
+    gap : array_like, optional
+        A number from 0 on, or (n, K) one for each neighborhood and output; None ignores no pair. Where it is NaN, so
+        is the result.
     """
     check_neighborhoods(hoods)
     y, g = _checks.tensor(reference, "reference"), _checks.table(prediction, "prediction")
@@ -73,21 +81,38 @@ def local_generalized_auc(reference: Any, prediction: Any, hoods: BaseNeighborho
             cure="for the latter pass `witnesses.at_members()`",
             parameter="reference",
         )
-    return _scores(y[hoods.members], g, hoods.offsets.cpu().numpy())
+    gaps = None if gap is None else _gaps(gap, len(hoods), y.shape[1])
+    return _scores(y[hoods.members], g, hoods.offsets.cpu().numpy(), gaps)
 
 
-def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray) -> Tensor:
+def _gaps(gap: Any, n: int, outputs: int) -> np.ndarray:
+    """(n, outputs) what a user passed as one number or as a table."""
+    values = np.asarray(_checks.tensor(gap, "gap").detach().cpu().double())
+    if values.shape not in ((), (n, outputs)) or (values < 0).any():
+        raise InputError(
+            f"{Parameter('gap')} must be a number from 0 on, or ({n}, {outputs}) of them",
+            got=f"{values:g}" if values.ndim == 0 else f"shape {values.shape}, the least being {np.nanmin(values):g}",
+            cure="pass one for each neighborhood and output",
+            parameter="gap",
+        )
+    return np.broadcast_to(values, (n, outputs))
+
+
+def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray, gaps: np.ndarray | None = None) -> Tensor:
     """The score of each segment of rows and each column, (n, K)."""
-    from pellucid._auc_kernel import ordered_pairs
+    from pellucid._auc_kernel import ordered_pairs, separated_pairs
 
     y, g = (v.detach().cpu().double().numpy() for v in (reference, prediction))
     segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = []
     for column in range(y.shape[1]):
         rows = np.flatnonzero(~np.isnan(y[:, column]))
-        order = rows[np.lexsort((g[rows, column], -y[rows, column], segments[rows]))]
+        falling = -1 if gaps is None else 1
+        order = rows[np.lexsort((g[rows, column], falling * y[rows, column], segments[rows]))]
         starts = np.searchsorted(segments[order], np.arange(len(offsets)))
-        alike, ordered = ordered_pairs(y[order, column], g[order, column], starts)
+        values = y[order, column], g[order, column], starts
+        # No difference is above NaN: then there is no pair.
+        alike, ordered = ordered_pairs(*values) if gaps is None else separated_pairs(*values, gaps[:, column].copy())
         scores.append(np.where(ordered > 0, alike / np.maximum(ordered, 1), np.nan))
     return torch.from_numpy(np.stack(scores, axis=1))
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from pellucid import _checks
+from pellucid import _checks, _processes
 from pellucid.errors import InputError, Parameter
 from pellucid.games import Game, UniformGame
 
@@ -135,6 +135,8 @@ class MirrorProx:
                     "The closure must not call `backward`: MirrorProx does so", cure="return the loss only"
                 )
             loss.backward()
+        predictor = (p for group in self.optimizer.param_groups for p in group["params"])
+        _processes.average_gradients([*predictor, self.game.multipliers])
         violations: Tensor | None = self.game.multipliers.grad
         if violations is None:
             raise InputError(

@@ -23,6 +23,7 @@ from pellucid.errors import InputError
 from pellucid.schemas import Measured, checked
 from pellucid.storage import Saved, StoredRecord, as_saved, plain, stored
 from pellucid.training.fits import Fit, History
+from pellucid.training.hardware import Hardware
 from pellucid.training.settings import TrainingSettings
 
 T = TypeVar("T")
@@ -158,12 +159,17 @@ class Model(TrainingSettings, ABC, Generic[FittedT]):
         folder: str | Path | None,
         resume: bool,
         progress: bool,
-        device: str,
+        device: str = "auto",
+        hardware: Hardware | None = None,
     ) -> Self:
-        """Train, calibrate on what was held out, unless that is None, and only then forget the fit before."""
+        """Train, calibrate on what was held out, unless that is None, and only then forget the fit before.
+
+        `hardware` says more than `device`: in how many processes; see `pellucid.training.Hardware`.
+        """
         from pellucid.training import loop
 
-        record = loop.train(fit, self, folder=folder, resume=resume, progress=progress, device=device)
+        hardware = hardware or Hardware(device=device)
+        record = loop.train(fit, self, folder=folder, resume=resume, progress=progress, hardware=hardware)
         if held_out is not None:
             record = self.with_fitted(record).calibrated(held_out, progress=progress)
         return self._keep(record)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeVar, final, get_args, get_origin, get_type_hints
 
+from pellucid.errors import InputError, Parameter
+
 Group = TypeVar("Group", bound="Options")
 
 
@@ -104,15 +106,30 @@ def updated(options: Group, values: Mapping[str, Any]) -> Group:
     return replace(options, **{k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()})
 
 
-def names_in(texts: Sequence[str] | None, header: Sequence[str] = ()) -> list[str] | None:
+def names_in(texts: Sequence[str] | None, parameter: str, header: Sequence[str] = ()) -> list[str] | None:
     """Names of columns, repeated or separated by commas; a name in the header may itself contain commas.
+
+    Parameters
+    ----------
+    texts : sequence of str, optional
+        What a user typed; None where nothing was.
+    parameter : str
+        Whose names they are.
+    header : sequence of str
+        The names that exist.
 
     Examples
     --------
-    >>> names_in(["a, b", "dose, mg"], ["a", "b", "dose, mg"])
+    >>> names_in(["a, b", "dose, mg"], "drop", header=["a", "b", "dose, mg"])
     ['a', 'b', 'dose, mg']
     """
     if texts is None:
         return None
     parts = [[text] if text in header else text.split(",") for text in texts]
-    return [name.strip() for names in parts for name in names if name.strip()]
+    names = [name.strip() for some in parts for name in some if name.strip()]
+    if texts and not names:
+        raise InputError(
+            f"{Parameter(parameter)} must name columns", got=repr(", ".join(texts)), cure="name some, or leave it out",
+            parameter=parameter,
+        )  # fmt: skip
+    return names

@@ -178,7 +178,8 @@ class RunSummary:
     explanations: tuple[Example, ...] = ()
     """The most trustworthy first."""
     trade_off: TradeOff | None = None
-    baseline: BaselineSummary | None = None
+    baselines: Annotated[tuple[BaselineSummary, ...], _FEW] = ()
+    """Simple models on the same test data, to compare with."""
     landscape: Mapping[str, Any] | None = None
     """What the domain says of the explanations of all test points together; see `Domain.landscape`."""
 
@@ -198,9 +199,9 @@ class RunSummary:
     def from_json(cls, content: Mapping[str, Any]) -> RunSummary:
         """The summary from the content of a file, also of one that an earlier version wrote."""
         summary = checked(cls, _with_current_names(content))
+        checked(str | None, summary.settings.get("game"), "the game of the settings")
         scores = {name: model.scores for name, model in summary.models.items()}
-        if summary.baseline is not None:
-            scores["the baseline"] = summary.baseline.scores
+        scores |= {f"the baseline {shown(baseline.title)}": baseline.scores for baseline in summary.baselines}
         for name, values in scores.items():
             for measure in summary.measures:
                 value = values.get(measure.key)
@@ -237,12 +238,15 @@ def _with_current_names(content: Mapping[str, Any]) -> dict[str, Any]:
         {**measure, "key": HELD_OUT, "title": "held-out variance explained"} if measure["key"] in _KEYS else measure
         for measure in content.get("measures") or ()
     ]
-    for part in ("models", "baseline"):
-        result[part] = _with_current_keys(content.get(part))
+    result["models"] = _with_current_keys(content.get("models"))
+    former = content.get("baseline")
+    result["baselines"] = _with_current_keys(content.get("baselines") or ([former] if former is not None else []))
     return result
 
 
 def _with_current_keys(content: Any) -> Any:
+    if isinstance(content, list):
+        return [_with_current_keys(one) for one in content]
     if not isinstance(content, Mapping):
         return content
     return {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 # Where operating systems keep what is no file on a disk: /dev/stdout may be one, and still must not be replaced.
@@ -82,6 +84,35 @@ def write_rows(path: str | Path, rows: Iterable[Iterable[Any]]) -> None:
     """Write a CSV file, whole or not at all."""
     with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerows(rows)
+
+
+def json_list(items: Iterable[Any], depth: int = 0) -> Iterator[str]:
+    """A list in JSON, in pieces, as `json.dumps(..., indent=1)` writes it: however long it is, memory does not fill up.
+
+    Parameters
+    ----------
+    items : iterable of object
+        The items, ready for JSON.
+    depth : int
+        How many lists and objects it is in.
+
+    Examples
+    --------
+    >>> "".join(json_list([{"a": 1}, 2])) == json.dumps([{"a": 1}, 2], indent=1)
+    True
+    """
+    yield "["
+    some = False
+    for item in items:
+        yield f"{',' if some else ''}\n{indent(json.dumps(item, indent=1), ' ' * (depth + 1))}"
+        some = True
+    yield f"\n{' ' * depth}]" if some else "]"
+
+
+def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write a text file as its pieces come, whole or not at all."""
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(pieces)
 
 
 def replace_together(drafts: dict[Path, bytes], *, last: Path) -> None:

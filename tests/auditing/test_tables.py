@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from pellucid import InputError
-from pellucid.auditing.reading import read_predictions
+from pellucid import InputError, _capacity
+from pellucid.auditing.files import to_dict
+from pellucid.auditing.reading import read_predictions, require_room
 from pellucid.auditing.tables import audit_predictions
 from pellucid.comparing import CANDIDATES
+from pellucid.tables import read_table
+from pellucid.witnesses import refitted
+from pellucid.witnesses.refitted import RefittedWitnesses
 
 
 @pytest.fixture
@@ -33,8 +37,39 @@ def test_it_is_a_record_that_prints_and_writes_itself(table, tmp_path):
     assert [row["row"] for row in content["rows"]] == list(range(2, 62))
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 61
     assert "prediction_b" in (tmp_path / "a.html").read_text()
-    with pytest.raises(InputError, match="must end in .html, .json, .csv. Got a.pdf"):
+    with pytest.raises(InputError, match="must end in .html, .json, .csv, .parquet. Got a.pdf"):
         result.write(tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("settings", [{"ridge": 0.5}, {"depth": 2}])
+def test_files_of_very_many_rows_are_written_in_parts_and_are_the_same(table, settings, tmp_path, monkeypatch):
+    names = ("a.json", "a.csv", "a.parquet")
+    for folder in ("whole", "parts"):
+        (tmp_path / folder).mkdir()
+        result = audit_predictions(table, neighbors=15, **settings)
+        assert isinstance(result.audit.witnesses, RefittedWitnesses) == (folder == "parts")
+        for name in names:
+            result.write(tmp_path / folder / name)
+        assert json.loads((tmp_path / folder / "a.json").read_text()) == json.loads(json.dumps(to_dict(result)))
+        monkeypatch.setattr(refitted, "KEPT", 100)
+        monkeypatch.setattr(refitted, "ENTRIES", 200)
+    for name in names[1:]:
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    parts, whole = (json.loads((tmp_path / folder / "a.json").read_text()) for folder in ("parts", "whole"))
+    assert parts["rows"] == whole["rows"]  # means of all rows are sums in another order
+    assert read_table(tmp_path / "whole" / "a.parquet").header == read_table(tmp_path / "whole" / "a.csv").header
+
+
+def test_a_table_that_memory_cannot_hold_is_refused_before_it_is_read(table, tmp_path, monkeypatch):
+    audit_predictions(table, neighbors=15, ridge=0.5).write(tmp_path / "a.parquet")
+    monkeypatch.setattr(_capacity, "available_memory", lambda: 1e4)
+    for name in ("a.csv", "a.parquet"):
+        message = f"The audit of {name} needs about 0 MB of memory.*Got 0 MB; audit a sample of its rows"
+        with pytest.raises(InputError, match=message):
+            require_room(tmp_path / name)
+    monkeypatch.undo()
+    require_room(tmp_path / "a.csv")
+    require_room(tmp_path / "missing.csv")  # for whoever reads it to refuse
 
 
 def test_what_is_not_asked_for_is_chosen(table):

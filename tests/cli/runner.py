@@ -16,6 +16,8 @@ def run(*words, code=0):
     """Run a command, and expect its exit code."""
     result = CliRunner().invoke(command_line(), [str(word) for word in words])
     assert result.exit_code == code, result.output + str(result.exception)
+    # An error that nobody catches has the exit code 1, too.
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
     return result
 
 

@@ -287,7 +287,7 @@ def test_exit_codes(tmp_path, monkeypatch, capsys):
     assert exit_code(monkeypatch, "audit", tmp_path / "b.csv") == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("pellucid: The table must be a CSV file. Got ")
+    assert printed.err.startswith("pellucid: The table must be a CSV or Parquet file. Got ")
     assert printed.err.count("\n") == 1
     assert exit_code(monkeypatch, "audit", path, "-o", tmp_path / "nowhere" / "a.json") == 1
     printed = capsys.readouterr()

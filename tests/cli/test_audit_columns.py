@@ -152,7 +152,13 @@ def test_columns_that_are_no_features_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "must have a line of names and at least one row. Got 0 lines"),
+        ("", {}, "must have a line of names and at least one row. Got nothing"),
+        (
+            "a,b,prediction\n1,2,3\n1e200,5,1\n7,8,9\n",
+            {},
+            "Column 'a' of .* must hold numbers up to 1e.30. Got 1e.200 in row 3",
+        ),
+        ("a,b,prediction\n1,2,3\n4,5,-1e99\n7,8,9\n", {}, "Column 'prediction' of .* up to 1e.30. Got -1e.99 in row 3"),
         ("a,prediction\n1,2\n", {}, "must have features beside the predictions.*Got a .always the same"),
         ("a,prediction\n1,2\n4,3\n", {}, "must have at least 3 complete rows. Got 2 of 2; add some"),
         (

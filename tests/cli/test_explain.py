@@ -34,8 +34,10 @@ def test_a_table_of_molecules_is_explained_in_one_page(place, tmp_path):
     assert "few.csv: 1 of 4 rows cannot be used; the first is row 5: not a valid SMILES." in result.stderr
     assert [item["smiles"] for item in json.loads((tmp_path / "x.json").read_text())] == list(blockers().smiles[:3])
     assert all(smiles in (tmp_path / "x.html").read_text() for smiles in blockers().smiles[:3])
-    few = run("explain", place / "run", tmp_path / "few.csv", "-o", tmp_path / "x.svg", code=1).stderr
+    outs = ["-o", tmp_path / "y.json", "-o", tmp_path / "x.svg"]
+    few = run("explain", place / "run", tmp_path / "few.csv", *outs, code=1).stderr
     assert "holds one explanation. Got 3 molecules" in few
+    assert not (tmp_path / "y.json").exists()
 
 
 def test_the_forecast_after_a_recording_is_explained(place, tmp_path):

@@ -1,6 +1,7 @@
 """Plain mistakes get a sentence, and what a terminal would obey is written out."""
 
 import csv
+import errno
 import shutil
 import sys
 from pathlib import Path
@@ -101,3 +102,13 @@ def test_what_is_written_out():
     assert printable("a\tb\nc\x00\x9b\udcff", keep="\n") == "a\\tb\nc\\x00\\x9b\\xff"
     assert printable("é 名前 …") == "é 名前 …"
     assert aligned(["a\nb"], [["\x1b"]]) == "a\\nb\n----\n\\x1b"
+
+
+def test_a_full_disk_that_names_no_file_has_a_cure(monkeypatch):
+    def full(folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pellucid.summaries.read", full)
+    error = " ".join(run("compare", "a", "b", code=1).stderr.split())
+    assert error.startswith("pellucid: There must be room on the disk: No space left on device. Free some")
+    assert "NUMBA_CACHE_DIR" in error

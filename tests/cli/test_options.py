@@ -20,7 +20,20 @@ def test_help_is_there_for_every_command():
 
 def test_help_lists_the_commands_in_the_order_of_use_and_cuts_no_sentence():
     lines = run("--help").stdout.partition("Commands:\n")[2].splitlines()
-    names = ["demo", "train", "predict", "explain", "compare", "report", "score", "audit", "data"]
+    names = [
+        "demo",
+        "train",
+        "predict",
+        "explain",
+        "compare",
+        "report",
+        "encode",
+        "near",
+        "optimize",
+        "score",
+        "audit",
+        "data",
+    ]
     assert [line.split()[0] for line in lines] == names
     assert all(line.endswith((".", "?")) and not line.endswith("...") for line in lines)
     domains = run("train", "--help").stdout.partition("Commands:\n")[2].splitlines()

@@ -120,6 +120,9 @@ def test_pipes_are_read_and_written(folder):
     for command in ("predict", "explain"):
         alone = run(command, "series-run", "recordings/a.csv").stdout
         assert through(command, "series-run", "in.csv", source="recordings/a.csv") == alone.replace("a.csv", "in.csv")
+    alone = run("compare", "series-run", "series-run", "--data", "recordings/a.csv").stdout
+    piped = through("compare", "series-run", "series-run", "--data", "in.csv", source="recordings/a.csv")
+    assert piped.split() == alone.replace("a.csv", "in.csv").split()
     explained = through("explain", "molecules-run", "in.csv", source="few.csv")
     assert explained == run("explain", "molecules-run", "few.csv").stdout
     error = run("train", "molecules", "few.csv", "-o", "new", "--pool", "in.csv", code=1).stderr

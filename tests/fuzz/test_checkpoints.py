@@ -120,11 +120,14 @@ def test_what_is_wrong_with_a_checkpoint_is_said(path, value, message, written, 
 @pytest.mark.parametrize("name", ["identity.json", "history.json", "result.ckpt"])
 def test_an_empty_file_of_a_finished_run_is_no_traceback(name, written, tmp_path):
     shutil.copytree(written[2][0], tmp_path / "run")
+    whole = run(tmp_path / "run", resume=True)
     (tmp_path / "run" / name).write_bytes(b"")
     try:
-        run(tmp_path / "run", resume=True)
+        again = run(tmp_path / "run", resume=True)
     except InputError as error:
         assert name in str(error)  # noqa: PT017 - a file that can be made again may be
+    else:
+        assert torch.equal(again[0], whole[0])
 
 
 def test_a_checkpoint_without_a_setting_of_its_schedule_is_refused(written, tmp_path):

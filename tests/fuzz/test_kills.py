@@ -117,6 +117,7 @@ def test_a_training_that_was_killed_at_a_rename_resumes_to_the_same(tmp_path, fu
         assert again[1] == history, (moment, before, killed)
         if killed:
             kills.add(number, "used")
+    assert kills.counts["tried"] >= len(chosen) / 2
 
 
 def test_a_model_that_is_saved_over_another_is_one_of_them_or_none(curve, tmp_path, fuzz_size):

@@ -79,3 +79,10 @@ def test_a_kind_that_is_a_module_is_no_domain(written, tmp_path):
     (tmp_path / summaries.FILE).write_text(json.dumps({**written[0], "kind": "cli"}))
     with pytest.raises(InputError, match="must be of one of the domains molecules.* Got 'cli'"):
         use(tmp_path)
+
+
+def test_a_game_that_is_no_name_is_refused(written, tmp_path):
+    content = {**written[0], "settings": {**written[0]["settings"], "game": {"symmetric": 1}}}
+    (tmp_path / summaries.FILE).write_text(json.dumps(content))
+    with pytest.raises(InputError, match="The summary of a run must be as it was written.*the game of the settings"):
+        use(tmp_path)

@@ -13,8 +13,8 @@ from report.pages import Page
 import pellucid as pl
 from pellucid.molecules import MoleculeExplanation, PropertyModel, SimilarityRule
 from pellucid.molecules.certainty import SIMILARITIES, Certainty, nearest_molecules
+from pellucid.molecules.domain import MoleculeDomain, MoleculePredicting, MoleculeReading
 from pellucid.molecules.fingerprints import Morgan
-from pellucid.molecules.predicting import prediction_table
 
 LABELED = ["CCO", "CCCO", "CCCCO", "c1ccccc1", "c1ccccc1O", "CC(=O)O"]
 
@@ -161,8 +161,8 @@ def test_probabilities_of_a_model_are_calibrated_on_labels_held_out(sulfonamides
     assert f"calibrated probability {values[0, 0]:.2f}" in Page(explanation._repr_html_()).words
     assert explanation.to_dict()["certainty"]["calibrated_probability"] == pytest.approx(values[0])
     (tmp_path / "a.csv").write_text(f"smiles\n{sulfonamides.smiles[0]}\n")
-    head, row = prediction_table(
-        model, tmp_path / "a.csv", column=None, certainty=True, trust=False, level=0.9, progress=False, warn=print
+    head, row = MoleculeDomain().predict(
+        model, tmp_path / "a.csv", MoleculeReading(), MoleculePredicting(certainty=True), progress=False, warn=print
     )
     assert head[2:4] == ["calibrated probability: active", "nearest training molecule"]
     assert row[2] == pytest.approx(values[0, 0], rel=1e-5)
@@ -178,8 +178,8 @@ def test_models_that_were_not_calibrated_with_values_say_so(sulfonamides, tmp_pa
         model.predict_interval("CCO")
     (tmp_path / "a.csv").write_text("smiles\nCCO\n")
     warnings = []
-    _, row = prediction_table(
-        model, tmp_path / "a.csv", column=None, certainty=True, trust=False, level=0.9, progress=False,
+    _, row = MoleculeDomain().predict(
+        model, tmp_path / "a.csv", MoleculeReading(), MoleculePredicting(certainty=True), progress=False,
         warn=warnings.append,
     )  # fmt: skip
     assert row[2:4] == ["", ""]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from blockers import blockers
+from matplotlib.colors import to_hex
 from rdkit import Chem
 from report.pages import Page
 
@@ -181,6 +182,17 @@ def test_tables(explanation, tmp_path):
     assert float(rows[4]["law, held out: activity"]) == pytest.approx(explanation.members[4].held_out[0])
     exchanged = {row["smiles"]: (row["exchange out"], row["exchange in"]) for row in rows if row["exchange out"]}
     assert exchanged == {e.member.smiles: (e.out, e.into) for e in explanation.exchanges()}
+    for e in explanation.exchanges():
+        (row,) = (row for row in rows if row["smiles"] == e.member.smiles)
+        assert float(row["predicted change: activity"]) == pytest.approx(e.predicted_change[0])
+        assert float(row["change of the law: activity"]) == pytest.approx(e.witness_change[0])
+    assert rows[0]["predicted change: activity"] == ""  # the molecule itself
+    explanation.exchanges_to_csv(tmp_path / "exchanges.csv")
+    with (tmp_path / "exchanges.csv").open() as stream:
+        sorted_rows = list(csv.DictReader(stream))
+    assert [(row["exchange out"], row["exchange in"]) for row in sorted_rows] == [
+        (e.out, e.into) for e in explanation.exchanges()
+    ]
     head, *terms = explanation.term_rows()
     assert dict(zip(head, terms[0], strict=True))["value: activity"] == explanation.terms[0].value[0]
     assert len(terms) == len(explanation.terms)
@@ -218,6 +230,17 @@ def test_atoms_are_colored_on_page_and_paper(explanation):
     fills = [m for part in molecule.findall(".//{*}path") for m in re.findall(r"fill: (#\w+)", part.get("style", ""))]
     assert sum(fill in colors for fill in fills) == expected
     assert sum(g.get("id", "").startswith("scale-") for g in root.findall(".//{*}g")) == 2 * STEPS + 1
+
+
+def test_terms_stand_on_the_color_of_their_sign_on_paper(explanation):
+    drawn = {a.get_gid(): a for a in explanation.plot().axes[0].collections if (a.get_gid() or "").startswith("term-")}
+    named = [term for term in explanation.strongest(0) if term.substructures][: len(drawn)]
+    for term in named:
+        faces = {to_hex(face) for face in drawn[f"term-0-bit-{term.substructures[0].bit}"].get_facecolors()}
+        raised, lowered = ({step_color(sign * step) for step in (2, 5)} for sign in (1, -1))
+        assert faces & (raised if term.contribution[0] > 0 else lowered)
+        assert not faces & (lowered if term.contribution[0] > 0 else raised)
+    assert {term.contribution[0] > 0 for term in named} == {True, False}
 
 
 def test_the_page_shows_terms_scale_and_exchanges(explanation, tmp_path):

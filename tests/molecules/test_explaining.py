@@ -11,8 +11,7 @@ from pellucid import InputError
 from pellucid.domains import Source
 from pellucid.molecules import PropertyModel
 from pellucid.molecules import report as molecules_report
-from pellucid.molecules.domain import MoleculeDomain, MoleculeSettings
-from pellucid.molecules.predicting import prediction_table
+from pellucid.molecules.domain import MoleculeDomain, MoleculePredicting, MoleculeReading, MoleculeSettings
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +50,8 @@ def test_tables_and_measures_speak_of_laws(contribution_model, sulfonamides, tmp
     lines = ["smiles", *sulfonamides.smiles[:3], "CCO"]
     (tmp_path / "some.csv").write_text("\n".join(lines) + "\n")
     warnings = []
-    head, *rows = prediction_table(
-        contribution_model, tmp_path / "some.csv", column=None, trust=True, level=0.9, progress=False,
+    head, *rows = MoleculeDomain().predict(
+        contribution_model, tmp_path / "some.csv", MoleculeReading(), MoleculePredicting(trust=True), progress=False,
         warn=warnings.append,
     )  # fmt: skip
     assert head[2:5] == ["law: activity", "deviation: activity", "law-network bound 90 %: activity"]

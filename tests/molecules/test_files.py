@@ -40,7 +40,7 @@ def test_rows_are_numbered_as_in_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "must have a line of names and at least one row. Got 0 lines"),
+        ("", {}, "must have a line of names and at least one row. Got nothing"),
         ("a,b\nCCO,1\n", {}, "must have a column of SMILES.*Got a, b; say which one it is with `smiles=`"),
         ("smiles,y\nCCO\n", {}, "must have 2 cells, separated by ','. Got 1 in row 2"),
         (

@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.molecules import Morgan
 from pellucid.molecules._pictures import Pictures
+from pellucid.molecules._scale import ground_steps
 from pellucid.molecules.substructures import find_substructures
 
 
@@ -74,6 +75,19 @@ def test_a_substructure_stands_on_the_ground_of_its_radius():
         grounds = [path.get("class") for path in root.iter("path") if "g" in path.get("class", "").split()]
         assert grounds == [f"g g{substructure.radius}", f"g c{substructure.radius}"]
     assert {s.radius for s in found.values()} == {0, 1, 2}
+
+
+def test_a_term_stands_on_the_color_of_its_sign():
+    smiles = "Cc1ccc(S(N)(=O)=O)cc1"
+    bits = sorted(Morgan()([smiles]).dense()[0].nonzero().flatten().tolist())
+    substructure = next(s for s in find_substructures(bits, [smiles], Morgan()).values() if s.radius == 2)
+    pictures = Pictures()
+    for contribution in (0.7, -1e-9, 0.0):
+        pictures.substructure(substructure, ground_steps(contribution))
+    root = ElementTree.fromstring(str(pictures.sheet()))  # noqa: S314
+    grounds = [path.get("class") for path in root.iter("path") if "g" in path.get("class", "").split()]
+    # A picture for each, and none in the blue of radius 2, which would say that it lowers the prediction.
+    assert grounds == ["g p2", "g p5", "g m2", "g m5", "g zero", "g zero"]
 
 
 def test_what_cannot_be_drawn_says_so():

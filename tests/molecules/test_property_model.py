@@ -174,7 +174,7 @@ def test_an_explanation_by_a_tree_states_what_holds_at_members_left_out(model):
     expected = 1 - np.square(f - values).sum(0) / np.square(f - others).sum(0)
     np.testing.assert_allclose(explanation.held_out_explained, expected, rtol=1e-3, atol=1e-4)
     text = str(explanation)
-    assert f"and explains activity {100 * expected[0]:.0f} % of what the network does" in text
+    assert f"and explains {100 * expected[0]:.0f} % of what the network does" in text
     assert "on average where it was fitted" in text
     told = [row["tree, held out: activity"] for row in explanation.table()]
     np.testing.assert_allclose(told, model.task_.natural(values)[:, 0], rtol=1e-5)
@@ -405,3 +405,12 @@ def test_a_smiles_with_white_space_inside_is_not_cut_short(model, method):
     with pytest.raises(InputError, match=message):
         getattr(model, method)("CC O")
     np.testing.assert_array_equal(model.predict(" CCO\n"), model.predict("CCO"))
+
+
+def test_scores_and_held_out_members_of_one_pass_are_those_of_two(property_model, sulfonamides):
+    tested = sulfonamides.select(range(0, 204, 12))
+    scores, left_out = property_model.evaluate_held_out(tested, seed=1)
+    assert scores.to_dict() == property_model.evaluate(tested).to_dict()
+    alone = property_model.held_out(tested, seed=1)
+    assert np.array_equal(left_out.gaps, alone.gaps)
+    assert np.array_equal(left_out.explained(), alone.explained(), equal_nan=True)

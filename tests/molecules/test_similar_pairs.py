@@ -5,8 +5,9 @@ import pytest
 from rdkit import DataStructs
 
 from pellucid.errors import InputError
-from pellucid.molecules import similar_pairs
+from pellucid.molecules import fingerprint_files, fingerprint_jobs, similar_pairs
 from pellucid.molecules.fingerprint_files import FingerprintFile
+from pellucid.molecules.fingerprint_jobs import write_fingerprints
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 
 
@@ -106,13 +107,30 @@ def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(InputError, match="must hold fingerprints as `FingerprintFile.write` writes them"):
         FingerprintFile.open(tmp_path)
     FingerprintFile.write(tmp_path / "sets", sets())
-    with pytest.raises(InputError, match="must be a range of the 400 fingerprints. Got 5 and 401; take those of"):
-        similar_pairs.write_shard(tmp_path / "sets", 5, 401, tmp_path)
     with pytest.raises(InputError, match="`threshold` must be between 0 and 1. Got 1.5"):
-        similar_pairs.write_shard(tmp_path / "sets", 0, 5, tmp_path, threshold=1.5)
-    (tmp_path / "shard.npz").write_bytes(b"no pairs")
-    with pytest.raises(InputError, match=r"A shard must hold pairs as `write_shard` writes them. Got .*shard.npz"):
-        similar_pairs.read_shard(tmp_path / "shard.npz")
+        similar_pairs.find_pairs(tmp_path / "sets", tmp_path, threshold=1.5)
+    (tmp_path / "a.shard").write_bytes(b"no pairs")
+    with pytest.raises(InputError, match=r"A shard must hold pairs as `find_pairs` writes them. Got .*a.shard"):
+        similar_pairs.read_shard(tmp_path / "a.shard")
     (tmp_path / "sets" / "about.json").write_text('{"format": 0, "count": 400, "digest": "a"}')
     with pytest.raises(InputError, match="must hold fingerprints of this version"):
         FingerprintFile.open(tmp_path / "sets")
+
+
+def test_fingerprints_of_a_table_are_written_in_ranges_and_sorted_on_the_disk(tmp_path, monkeypatch):
+    smiles = ["C" * k + end for k in range(3, 12) for end in ("O", "N", "c1ccccc1", "C(=O)O")]
+    (tmp_path / "all.csv").write_text("id,smiles\n" + "".join(f"{i},{text}\n" for i, text in enumerate(smiles)))
+    whole = FingerprintFile.write(tmp_path / "whole", Morgan(size=512)(smiles))
+    monkeypatch.setattr(fingerprint_jobs, "_PIECE", 7)
+    monkeypatch.setattr(fingerprint_files, "_BLOCK", 5)
+    parts = write_fingerprints(tmp_path / "all.csv", tmp_path / "parts", morgan=Morgan(size=512), progress=False)
+    assert parts.digest == whole.digest
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    (tmp_path / "some.smi").write_text("CCO a\nC1CC b\nCCN c\n")
+    notes = []
+    some = write_fingerprints(tmp_path / "some.smi", tmp_path / "some", progress=False, warn=notes.append)
+    assert notes == ["1 of 3 rows hold no molecule; they are similar to none."]
+    assert some.rows.tolist()[0] == 1

@@ -270,8 +270,9 @@ def test_equations_of_an_audit_wrap(show):
 
 @pytest.mark.parametrize("page", ["molecules", "series", "audit", "one", "forecast", "condition"])
 def test_nothing_overflows_a_telephone(show, page):
-    browser = show(page, width=360)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+    for width in (750, 360):
+        browser = show(page, width=width)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     if page == "molecules":
         browser.execute_script("document.querySelector('#cards .open').click()")
         sizes = "const d = document.querySelector('dialog[open]'); return [d.scrollWidth, d.clientWidth]"

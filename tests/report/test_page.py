@@ -10,6 +10,7 @@ from report.summaries import write_molecules, write_series
 
 from pellucid import InputError
 from pellucid.report import embed
+from pellucid.report.page import coded
 
 
 def test_embedded_data_cannot_end_their_element():
@@ -17,6 +18,14 @@ def test_embedded_data_cannot_end_their_element():
     text = str(embed(data))
     assert not re.search("[<>&\u2028]", text)
     assert json.loads(text) == data
+
+
+def test_words_between_backticks_are_code_and_nothing_is_markup():
+    assert str(coded("<b> `x < 1` & `y`")) == (
+        '&lt;b&gt; <span class="code">x &lt; 1</span> &amp; <span class="code">y</span>'
+    )
+    assert str(coded("a ` alone <i>")) == "a ` alone &lt;i&gt;"
+    assert str(coded("plain")) == "plain"
 
 
 @pytest.mark.slow

@@ -110,8 +110,8 @@ def test_the_verdict_and_the_baseline_are_told(series, tmp_path):
     assert "one line: a law for all." in page.words
     assert "Nothing" not in page.words
     rows = {row["title"]: row for row in scores(RunSummary.from_json(content))}
-    assert rows["RMSE"]["baseline"] == 0.4
-    assert rows["RMSE"]["winners"] == [None]
+    assert rows["RMSE"]["baselines"] == [0.4]
+    assert rows["RMSE"]["winners"] == [0]
     assert rows["Deviation"]["winners"] == ["GAME"]
     cells = [attrs for attrs in page.of("td") if attrs.get("data-of") == "one line"]
     assert ["best" in attrs["class"] for attrs in cells] == [True, False, False, False]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pellucid import InputError, summaries
+from pellucid.runs import occupied
 from pellucid.runs.folders import (
     check_folder,
     digest,
@@ -27,10 +28,15 @@ def test_a_folder_belongs_to_one_run(tmp_path):
     with opened(folder, resume=False):
         (folder / CHECKPOINTS / "game").mkdir()
         (folder / CHECKPOINTS / "game" / "identity.json").write_text("{}")
-        check_folder(folder, resume=True)
-        check_folder(folder, resume=False)  # nothing was learned
-        with pytest.raises(InputError, match="used by one run at a time. Got .*, where another one is at work; wait"):
-            opened(folder, resume=True).__enter__()
+        assert occupied.is_begun(folder)
+        occupied.require_free(folder, force=False)  # nothing was learned
+        for resume in (True, False):
+            with pytest.raises(InputError, match="used by one run at a time. Got .*, where another one is at work"):
+                check_folder(folder, resume=resume)
+            with pytest.raises(
+                InputError, match="used by one run at a time. Got .*, where another one is at work; wait"
+            ):
+                opened(folder, resume=resume).__enter__()
     assert not folder.exists()  # nothing was learned, so nothing is left
     assert folder.parent.exists()
     with opened(folder, resume=False):

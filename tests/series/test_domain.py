@@ -70,9 +70,9 @@ def test_a_run_says_what_it_chose_and_that_its_laws_say_nothing(tmp_path):
     assert network == "network: begins as one linear law of the last 25 values (as set)"
     assert summary.choices == (laws, network)
     assert summary.models["GAME"].weight == summary.settings["weight"] == 0.01
-    assert summary.baseline.title == "linear"
-    assert summary.baseline.about.startswith("one linear law of the last 25 values for everything, ")
-    assert 0 < summary.baseline.scores["relative_error"] < 0.5
+    assert summary.baselines[0].title == "linear"
+    assert summary.baselines[0].about.startswith("one linear law of the last 25 values for everything, ")
+    assert 0 < summary.baselines[0].scores["relative_error"] < 0.5
     # First what is said of the data, then of the linear law, then of the laws.
     beginnings = ["The recordings trend (", "5 validation sequences are too few ", "DEEP: ", "GAME: "]
     assert [text[: len(begin)] for text, begin in zip(summary.verdict, beginnings, strict=False)] == beginnings

@@ -107,3 +107,16 @@ def test_long_lines_of_many_cells_are_read(tmp_path):
     names = [f"column {i}" for i in range(20_000)]
     path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
     assert read_table(path).header == names
+
+
+def test_numbers_of_rows_that_r_writes_are_a_column(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text('"a","b"\n"1",3,x\n"2",4,y\n"3",5,z\n')
+    table = read_table(path)
+    assert table.header == ["row", "a", "b"]
+    assert table.rows == [["1", "3", "x"], ["2", "4", "y"], ["3", "5", "z"]]
+    path.write_text("row,b\n7,3,x\n8,4,y\n")
+    assert read_table(path).header == ["number of the row", "row", "b"]
+    path.write_text("a,b\n1,3,x\n7,4,y\n")
+    with pytest.raises(InputError, match="Every row of r.csv must have 2 cells, separated by ','. Got 3 in row 2"):
+        read_table(path)

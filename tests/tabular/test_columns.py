@@ -121,3 +121,23 @@ def test_numbers_with_which_nothing_can_be_computed_are_refused():
 def test_a_decision_survives_json(table):
     for column in decide(frame_of(table[0])):
         assert Column.from_dict(column.to_dict()) == column
+
+
+@pytest.mark.parametrize(
+    ("write", "kind"),
+    [
+        (lambda i: f"{1000 + 37 * i:,}.50", "identifier"),
+        (lambda i: f"{i % 12}%", "category"),
+        (lambda i: f"$ {1000 + i % 9}", "category"),
+    ],
+)
+def test_numbers_as_people_write_them_are_named(write, kind):
+    (column,) = decide(frame_of(pd.DataFrame({"x": [write(i) for i in range(60)]})))
+    assert column.kind == kind
+    assert "looks like numbers with signs or separators" in column.describe()
+
+
+def test_levels_that_are_no_numbers_are_not_taken_for_some():
+    for texts in (["10-20", "20-30"] * 30, [f"{i % 12} a" for i in range(60)], [f"A{i % 12}" for i in range(60)]):
+        (column,) = decide(frame_of(pd.DataFrame({"x": texts})))
+        assert not column.warning

@@ -71,6 +71,7 @@ def test_a_row_is_read_as_it_is_typed():
     assert rows.frame.names == ("rooms", "colour", "age")
     assert rows.frame.columns[0].values.tolist() == [6.0]
     assert rows.frame.columns[1].values.tolist() == ["red"]
+    assert rows_of_text("rooms=6;", ["rooms"]).frame.columns[0].values.tolist() == [6.0]
     with pytest.raises(InputError, match="A row must be a file, or values such as.*'6' has no sign ="):
         rows_of_text("rooms=5;6", ["rooms"])
 
@@ -81,8 +82,8 @@ def test_a_run_writes_models_numbers_and_a_report(run):
     for model in summary.models.values():
         assert 0 < model.scores["relative_error"] < 1
         assert model.scores[HELD_OUT] > 0.5
-    assert summary.baseline is not None
-    assert summary.baseline.scores["relative_error"] < 1
+    assert [baseline.title for baseline in summary.baselines] == ["Linear regression", "Boosted trees"]
+    assert all(baseline.scores["relative_error"] < 1 for baseline in summary.baselines)
     assert any(line.startswith("number: identifier") for line in summary.data.decisions)
     assert [row[0] for row in summary.data.rejected] == [5]
     page = (run / "report.html").read_text()
@@ -165,6 +166,47 @@ def test_a_range_that_is_none_is_refused(run, wanted):
     result = CliRunner().invoke(command_line(), ["explain", str(run), "rooms=5", "--wanted", wanted])
     assert result.exit_code == 1
     assert f"--wanted must be a range of the prediction. Got '{wanted}'; write it as" in " ".join(result.stderr.split())
+
+
+def test_counterfactuals_that_may_change_no_column_are_refused(run):
+    result = CliRunner().invoke(command_line(), ["explain", str(run), "rooms=5", "--change", ""])
+    assert result.exit_code == 1
+    assert "--change must name columns. Got ''; name some, or leave it out" in " ".join(result.stderr.split())
+
+
+def test_settings_that_no_model_accepts_are_refused_before_a_file_is_read(tmp_path):
+    words = ["train", "table", str(tmp_path / "missing.csv"), "--target", "y", "-o", str(tmp_path / "run")]
+    result = CliRunner().invoke(command_line(), [*words, "--width", str(2**63 - 1)])
+    assert result.exit_code == 1
+    assert "--width must be a whole number between 1 and 16384" in " ".join(result.stderr.split())
+
+
+def test_long_tables_are_predicted_in_pieces_and_parquet_is_a_format(run, file, tmp_path, monkeypatch):
+    from pyarrow import csv as arrow_csv
+    from pyarrow import parquet
+
+    whole, parts, arrow = (tmp_path / name for name in ("whole.csv", "parts.csv", "predictions.parquet"))
+    predict = ["predict", str(run), str(file), "--trust", "-o"]
+    assert CliRunner().invoke(command_line(), [*predict, str(whole)]).exit_code == 0
+    monkeypatch.setattr(TableDomain, "piece", 7)
+    assert CliRunner().invoke(command_line(), [*predict, str(parts)]).exit_code == 0
+    assert parts.read_text() == whole.read_text()
+    parquet.write_table(arrow_csv.read_csv(file), tmp_path / "houses.parquet")
+    predict[2] = str(tmp_path / "houses.parquet")
+    result = CliRunner().invoke(command_line(), [*predict, str(arrow)])
+    assert result.exit_code == 0, result.output
+    table = parquet.read_table(arrow)
+    assert str(table.schema.field("predicted: price").type) == "double"
+    with whole.open() as stream:
+        rows = list(csv.DictReader(stream))
+    for name in ("predicted: price", "law", "bound"):
+        assert table[name].to_pylist() == pytest.approx([float(row[name]) for row in rows], abs=1e-9)
+
+
+def test_a_target_that_is_too_large_is_named_with_its_row(file, tmp_path):
+    (tmp_path / "large.csv").write_text("rooms,price\n" + "".join(f"{i},{i}\n" for i in range(40)) + "5,1e200\n")
+    with pytest.raises(InputError, match="'price' must hold numbers up to 1e.30, to learn them. Got 1e.200 in row 42"):
+        rows_of_file(tmp_path / "large.csv", "price")
 
 
 def test_a_table_comes_through_a_pipe_and_is_predicted_as_from_its_file(run, file, tmp_path):

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from pellucid import InputError
+from pellucid import InputError, PellucidWarning
 from pellucid.tabular import TransparentClassifier, TransparentRegressor
+from pellucid.tabular.fitting import LabeledRows, TableFit
+from pellucid.tabular.frames import frame_of
+from pellucid.tabular.model import TableModel
 
 FAST = {"epochs": 3, "width": 8, "ensemble": 2, "witness": "linear", "random_state": 0}
 
@@ -100,6 +104,33 @@ def test_weights_move_the_fit(table):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", [TransparentRegressor, TransparentClassifier])
+def test_rows_of_weight_0_are_not_there(table, kind):
+    x, price = table
+    y = price if kind is TransparentRegressor else np.where(price > np.median(price), "dear", "cheap")
+    other = price[::-1] - 500 if kind is TransparentRegressor else np.repeat("free", len(y))
+    twice = pd.concat([x, x]), np.concatenate([other, y])
+    weighted = kind(**{**FAST, "epochs": 3}).fit(*twice, sample_weight=np.repeat([0.0, 2.0], len(x)))
+    alone = kind(**{**FAST, "epochs": 3}).fit(x, y)
+    np.testing.assert_array_equal(weighted.predict(x), alone.predict(x))
+    ours, theirs = (model.explain(x[:3]) for model in (weighted, alone))
+    np.testing.assert_array_equal(ours.law, theirs.law)
+    np.testing.assert_array_equal(ours.intervals, theirs.intervals)
+
+
+@pytest.mark.slow
+def test_the_rows_to_stop_by_have_weights_as_well(table):
+    x, price = table
+    learned, held_out = (LabeledRows(frame_of(x), price, weights) for weights in (None, np.linspace(0.1, 1.9, len(x))))
+    fit = TableFit(TableModel(epochs=1), learned, held_out, target="price")
+    fit.network.eval()
+    with torch.no_grad():
+        loss = float(fit.loss(next(iter(fit.validation))[0])["loss"])
+        errors = (fit.network(fit.held_out_x)[..., 0] - fit.held_out_y[:, None]).square().mean(1).numpy()
+    assert loss == pytest.approx(np.average(errors, weights=held_out.weights), rel=1e-5)
+
+
+@pytest.mark.slow
 def test_unseen_levels_blanks_and_bad_tables(regressor, table):
     x = table[0][:4].copy()
     x["colour"] = ["turquoise", None, "red", "blue"]
@@ -185,3 +216,12 @@ def test_the_game_makes_laws_hold_better():
     new = pd.DataFrame({"a": rng.uniform(-1, 1, 100), "b": rng.uniform(-1, 1, 100)})
     deviations = [model.explain(new).held_out_deviation.mean() for model in (deep, game)]
     assert deviations[1] < 0.6 * deviations[0]
+
+
+def test_a_column_that_gives_the_answer_away_is_warned_of_before_training():
+    x = pd.DataFrame({"age": np.arange(60.0) % 7, "copy": 3.0 * np.arange(60)})
+    with pytest.warns(PellucidWarning, match="The column 'copy' gives the answer away: leave it out, unless"):
+        TransparentRegressor(**FAST | {"epochs": 1}).fit(x, np.arange(60.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PellucidWarning)
+        TransparentRegressor(**FAST | {"epochs": 1}).fit(x[["age"]], np.arange(60.0))

@@ -1,12 +1,15 @@
 import json
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from houses import SMALL, houses
 
 from pellucid import InputError, from_lists
 from pellucid.tabular import RowExplanation, TransparentRegressor
+from pellucid.tabular.frames import frame_of
 from pellucid.tabular.laws import contributions
 
 pytestmark = pytest.mark.slow
@@ -108,6 +111,49 @@ def test_counterfactuals_of_a_number_reach_the_range_that_is_wanted(regressor, t
             assert [change.column for change in one.changes] == ["rooms"]
 
 
+@pytest.mark.slow
+def test_counterfactuals_do_as_they_are_read(regressor, binary, table):
+    x = table[0][:60]
+    count = 0
+    for model, wanted in ((regressor, (None, 100)), (regressor, (130, None)), (binary, None)):
+        for i, explanation in enumerate(model.explain(x, wanted=wanted, changeable=["rooms", "age"])):
+            for one in explanation.counterfactuals:
+                typed = x[i : i + 1].copy()
+                for change in one.changes:
+                    typed[change.column] = float(change.after)
+                answer = model.predict(typed)[0]
+                if wanted is None:
+                    assert answer != model.predict(x[i : i + 1])[0]
+                else:
+                    assert (wanted[0] or -np.inf) <= answer <= (wanted[1] or np.inf)
+                count += 1
+    assert count > 60
+
+
+def test_a_level_and_a_number_change_together_where_neither_is_enough():
+    """What is wanted is x + 2 [level is "b"] >= 4.5, with x up to 3: neither is enough."""
+    from pellucid.tabular.counterfactuals import CounterfactualSearch
+    from pellucid.tabular.deciding import decide
+    from pellucid.tabular.encoding import Encoding
+
+    frame = frame_of(pd.DataFrame({"x": np.linspace(0, 3, 40).round(3), "kind": list("ab") * 20}))
+    encoding = Encoding.of(decide(frame), frame)
+
+    def accept(codes):
+        numbers = codes[:, 0] + 2 * (codes[:, 1] == 1)
+        return numbers >= 4.5, numbers
+
+    gain = np.where(encoding.is_indicator, 2.0, 1.0)
+    search = CounterfactualSearch(encoding=encoding, accept=accept)
+    (one,) = search.find(np.array([0.5, 0.0]), gain, ["x", "kind"])
+    assert [(change.column, change.before, change.after) for change in one.changes] == [
+        ("x", "0.5000", "2.500"),
+        ("kind", "a", "b"),
+    ]
+    assert one.prediction == 4.5
+    assert not search.find(np.array([0.5, 0.0]), gain, ["x"])
+
+
 def test_bad_wishes_are_refused(regressor, classifier, table):
     x = table[0][:2]
     with pytest.raises(InputError, match="`wanted` must be two numbers, between which the prediction is to be"):
@@ -143,7 +189,9 @@ def test_names_of_users_are_never_markup(tmp_path):
 
     rng = np.random.default_rng(0)
     x = pd.DataFrame({"<b>a</b>": rng.normal(size=60), "$x$": rng.choice(["<i>", "&"], 60)})
-    model = TransparentRegressor(epochs=1, width=4, ensemble=1, random_state=0, witness="linear").fit(x, x["<b>a</b>"])
+    model = TransparentRegressor(epochs=1, width=4, ensemble=1, random_state=0, witness="linear").fit(
+        x, x["<b>a</b>"] ** 2
+    )
     explanation = model.explain(x[:1])[0]
     explanation.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
@@ -173,3 +221,48 @@ def test_held_out_shares_are_those_of_laws_fitted_without_the_member(regressor, 
 def test_an_audit_of_the_laws(regressor, table):
     audit = regressor.audit(table[0][:50])
     assert float(audit.held_out.explained()[0]) > 0.9
+
+
+def test_the_title_of_a_picture_has_room(regressor, table):
+    long = regressor.explain(table[0][:1], labels=["rooms=5; " * 30])[0].plot()
+    (title,) = (axes.get_title(loc="left") for axes in long.axes)
+    assert title.startswith("rooms=5; rooms=5; ")
+    assert "...: " in title
+    assert len(title) < 90
+
+
+def test_all_rows_are_one_table(regressor, classifier, table, tmp_path):
+    x = table[0][:6]
+    explanations = regressor.explain(x)
+    frame = explanations.to_frame()
+    assert list(frame.index) == [f"row {i}" for i in range(1, 7)]
+    amounts = frame[[name for name in frame if name.startswith("contribution: ")]]
+    np.testing.assert_allclose(frame.base + amounts.sum(axis=1), frame.law, rtol=1e-12)
+    np.testing.assert_array_equal(frame["predicted: price"], regressor.predict(x))
+    one = explanations[4]
+    assert frame["held-out variance explained"].iloc[4] == one.held_out_explained
+    assert (frame.bound.iloc[4], frame.stability.iloc[4]) == (one.bound, one.stability)
+    assert tuple(frame.iloc[4][["measured above", "measured below"]]) == one.interval
+    explanations.to_csv(tmp_path / "all.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "all.csv", index_col="row"), frame, check_exact=True)
+    frame = classifier.explain(x).to_frame()
+    assert frame.iloc[:, 0].tolist() == classifier.predict(x).tolist()
+    np.testing.assert_allclose(frame.probability, classifier.predict_proba(x).max(1), rtol=1e-12)
+
+
+def test_without_pandas_there_is_a_file(regressor, table, monkeypatch):
+    explanations = regressor.explain(table[0].head(1))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="A table of pandas needs pandas. Got none; pip install pandas, or write a"):
+        explanations.to_frame()
+
+
+def test_neighbors_of_classes_have_the_probability_of_the_answer(classifier, table):
+    explanation = classifier.explain(table[0][:1])[0]
+    places = [row.row - 1 for row in explanation.neighbors]
+    which = [str(name) for name in classifier.classes_].index(explanation.answer)
+    # Rows are numbered as in the table that was learned from.
+    expected = classifier.predict_proba(table[0].iloc[places])[:, which]
+    np.testing.assert_allclose([row.probability for row in explanation.neighbors], expected, atol=1e-6)
+    assert f"probability of {explanation.answer}" in str(explanation)
+    assert "log-odds here" in str(explanation)

@@ -1,8 +1,13 @@
 import numpy as np
+import pandas as pd
 import pytest
 from houses import SMALL, houses
 
 from pellucid.tabular import LawMap, TransparentRegressor
+from pellucid.tabular.deciding import decide
+from pellucid.tabular.encoding import Encoding
+from pellucid.tabular.frames import frame_of
+from pellucid.tabular.law_map import mean_where_known
 
 pytestmark = pytest.mark.slow
 
@@ -48,3 +53,21 @@ def test_a_map_survives_json(explanations):
     again = LawMap.from_dict(law_map.to_dict())
     assert again.to_dict() == law_map.to_dict()
     assert str(again) == str(law_map)
+
+
+def test_the_law_of_a_region_counts_levels_where_they_occur():
+    frame = frame_of(
+        pd.DataFrame({"area": np.sin(np.arange(30)), "colour": list("rgbrrg") * 5, "city": [True, False] * 15})
+    )
+    encoding = Encoding.of(decide(frame), frame)
+    assert list(encoding.feature_names) == ["area", "(colour = r)", "(colour = g)", "(colour = b)", "(city = yes)"]
+    laws = np.array(
+        [
+            [1.0, -2.0, 3.0, 0.0, 0.0],  # no b nearby, and one kind of place
+            [3.0, -4.0, 0.0, 6.0, 5.0],
+            [2.0, 0.0, 7.0, 8.0, 0.0],  # nothing to compare with
+        ]
+    )
+    scale = encoding.scale
+    means = mean_where_known(laws * scale, encoding) / scale
+    np.testing.assert_allclose(means, [2.0, 0.0, 5.0, 10.0, 5.0])

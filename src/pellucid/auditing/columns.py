@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.tables import Table, value_of
+from pellucid.tables import LARGEST, Table, value_of
 
 LEVELS = 8
 """Levels of a category that are told apart; the rarer ones together are "other"."""
@@ -87,7 +87,10 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
         Name of the file, for messages.
     """
     if not texts_of(cells, comma):
-        return _number(name, cells, comma)
+        column = _number(name, cells, comma)
+        for value, row in zip(column.codes.tolist(), rows, strict=True):
+            _require_moderate(value, name, row, source)
+        return column
     category = is_category(cells, comma)
     for cell, row in zip(cells, rows, strict=True):
         date = value_of(cell, comma) is None and is_date([cell], comma)
@@ -112,10 +115,21 @@ def read_numbers(table: Table, names: Sequence[str], source: str, rejected: dict
                     got=f"{cell.strip()[:40]!r} in row {table.numbers[i]}",
                     cure="fix it, or choose another column",
                 )
+            _require_moderate(value, name, table.numbers[i], source)
             if math.isnan(value) and rejected is not None:
                 rejected.setdefault(i, f"{name!r} is blank")
             result[i, k] = value
     return result
+
+
+def _require_moderate(value: float, name: str, row: int, source: str) -> None:
+    """Refuse numbers whose squares, or the sums of these, are not known as numbers."""
+    if abs(value) > LARGEST:
+        raise InputError(
+            f"Column {name!r} of {source} must hold numbers up to {LARGEST:g}",
+            got=f"{value:g} in row {row}",
+            cure="correct it, or use another unit",
+        )
 
 
 def reject_blanks(table: Table, names: Sequence[str], rejected: dict[int, str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +22,15 @@ from pellucid.auditing.text import (
 from pellucid.choosing import Choice
 from pellucid.errors import InputError
 from pellucid.numbers import listed
+from pellucid.tables.parquet import write_parquet
 from pellucid.witnesses.linear import LinearWitnesses
-from pellucid.writing import write_rows, write_text
+from pellucid.witnesses.refitted import fits_of
+from pellucid.writing import json_list, write_pieces, write_rows
 
 if TYPE_CHECKING:
     from pellucid.auditing.tables import TableAudit
 
-SUFFIXES = (".html", ".json", ".csv")
+SUFFIXES = (".html", ".json", ".csv", ".parquet")
 # Columns and rows that a page names.
 _LISTED = 20
 # What the entries of all rows have in common.
@@ -39,9 +43,11 @@ def write(result: TableAudit, path: Path) -> None:
     if suffix == ".html":
         _write_page(result, path)
     elif suffix == ".json":
-        write_text(path, json.dumps(to_dict(result), indent=1) + "\n")
+        write_pieces(path, _json(result))
     elif suffix == ".csv":
         write_rows(path, rows(result))
+    elif suffix == ".parquet":
+        write_parquet(path, rows(result))
     else:
         raise InputError(f"The file of an audit must end in {', '.join(SUFFIXES)}", got=path.name)
 
@@ -117,25 +123,38 @@ def _candidates(choice: Choice) -> tuple[list[str], list[tuple[str, list[tuple[s
     return head, lines, about
 
 
+def _json(result: TableAudit) -> Iterator[str]:
+    """`to_dict` in JSON, of whose rows none but one is in memory."""
+    head = json.dumps(_head(result), indent=1)
+    yield head.removesuffix("\n}") + ',\n "rows": '
+    yield from json_list(_entries(result), depth=1)
+    yield "\n}\n"
+
+
 def to_dict(result: TableAudit) -> dict[str, Any]:
     """The whole audit in plain numbers, ready for JSON."""
+    return {**_head(result), "rows": list(_entries(result))}
+
+
+def _entries(result: TableAudit) -> Iterator[dict[str, Any]]:
+    """What is known of each neighborhood."""
     audit, predictions = result.audit, result.predictions
     bound, relative = audit.bound(result.level), audit.relative()
-    witnesses = list(audit.witnesses)
-    entries = []
-    for i, center in enumerate(audit.witnesses.hoods.centers.tolist()):
-        witness = {key: value for key, value in witnesses[i].to_dict().items() if key not in _SHARED}
-        entries.append(
-            {
-                "place": place(predictions, center),
-                "row": predictions.rows[center],
-                "prediction": predictions.f[center].tolist(),
-                "deviation": float(audit.deviations[i]),
-                "relative": float(relative[i]),
-                "bound": [None if value != value else float(value) for value in bound[i]],
-                "witness": witness,
-            }
-        )
+    for i, (center, witness) in enumerate(zip(audit.witnesses.hoods.centers.tolist(), audit.witnesses, strict=True)):
+        yield {
+            "place": place(predictions, center),
+            "row": predictions.rows[center],
+            "prediction": predictions.f[center].tolist(),
+            "deviation": float(audit.deviations[i]),
+            "relative": float(relative[i]),
+            "bound": [None if value != value else float(value) for value in bound[i]],
+            "witness": {key: value for key, value in witness.to_dict().items() if key not in _SHARED},
+        }
+
+
+def _head(result: TableAudit) -> dict[str, Any]:
+    """What is known of the whole table."""
+    audit, predictions = result.audit, result.predictions
     return {
         "kind": "audit",
         "title": predictions.source,
@@ -148,45 +167,48 @@ def to_dict(result: TableAudit) -> dict[str, Any]:
         "columns": [list(column) for column in _columns(predictions)],
         "ignored_columns": [list(pair) for pair in predictions.ignored],
         "rejected_rows": [list(pair) for pair in predictions.rejected],
-        "substructures": {} if predictions.smiles is None else bit_names(witnesses, predictions),
+        "substructures": {} if predictions.smiles is None else bit_names(list(audit.witnesses), predictions),
         "audit": audit.to_dict(result.level),
-        "rows": entries,
     }
 
 
-def rows(result: TableAudit) -> list[list[Any]]:
+def rows(result: TableAudit) -> Iterator[list[Any]]:
     """The names of the columns, then each row of the table: its neighborhood's deviation, bound and witness."""
     audit, predictions = result.audit, result.predictions
     bound, groups = audit.bound(result.level), predictions.groups
     prefixes = [f"{name}: " if len(predictions.outputs) > 1 else "" for name in predictions.outputs]
     names, values = _witness_columns(result, prefixes)
     head = ["row", *(["group"] if groups else []), *predictions.outputs, "deviation"]
-    lines: list[list[Any]] = [[*head, *(f"{prefix}bound" for prefix in prefixes), *names]]
+    yield [*head, *(f"{prefix}bound" for prefix in prefixes), *names]
     neighborhood = _neighborhood_of_row(result)
+    # A neighborhood around each row comes in the order of the rows; the witness of a group is asked for often.
+    some = list(values) if groups else []
     for j in range(len(predictions)):
         i = neighborhood[j]
         line = [predictions.rows[j], *([groups[j]] if groups else []), *predictions.f[j].tolist()]
         line += [float(audit.deviations[i]), *("" if value != value else float(value) for value in bound[i])]
-        lines.append([*line, *values[i]])
-    return lines
+        yield [*line, *(some[i] if groups else next(values))]
 
 
-def _neighborhood_of_row(result: TableAudit) -> dict[int, int]:
+def _neighborhood_of_row(result: TableAudit) -> Mapping[int, int] | range:
     """The neighborhood of each row: the one around it, or that of its group."""
     centers, groups = result.audit.witnesses.hoods.centers.tolist(), result.predictions.groups
-    if groups is None:
-        return {center: i for i, center in enumerate(centers)}
+    if groups is None:  # each row is the center of its own
+        return range(len(centers))
     of_group = {groups[center]: i for i, center in enumerate(centers)}
     return {j: of_group[group] for j, group in enumerate(groups)}
 
 
-def _witness_columns(result: TableAudit, prefixes: list[str]) -> tuple[list[str], list[list[Any]]]:
+def _witness_columns(result: TableAudit, prefixes: list[str]) -> tuple[list[str], Iterator[list[Any]]]:
     """Names of columns, and for each neighborhood what its witness has there: coefficients, or its text."""
     witnesses, predictions = result.audit.witnesses, result.predictions
-    if isinstance(witnesses, LinearWitnesses):
-        count = witnesses.theta.shape[1] - 1
+    fits = fits_of(witnesses)
+    first = next(fits)
+    if isinstance(first, LinearWitnesses):
+        count = first.theta.shape[1] - 1
         names = ["intercept", *(f"coefficient of {name}" for name in predictions.features[:count])]
-        return [f"{prefix}{name}" for prefix in prefixes for name in names], witnesses.theta.mT.flatten(1).tolist()
-    laws = list(witnesses)
-    bits = None if predictions.smiles is None else bit_names(laws, predictions)
-    return ["witness"], [[as_text(witness, bits)] for witness in laws]
+        thetas = (fit.theta for fit in chain([first], fits) if isinstance(fit, LinearWitnesses))
+        lists = chain.from_iterable(theta.mT.flatten(1).tolist() for theta in thetas)
+        return [f"{prefix}{name}" for prefix in prefixes for name in names], lists
+    bits = None if predictions.smiles is None else bit_names(list(witnesses), predictions)
+    return ["witness"], ([as_text(witness, bits)] for witness in witnesses)

@@ -8,15 +8,30 @@ from typing import Literal
 
 import numpy as np
 
+from pellucid._capacity import require_memory
 from pellucid.auditing import roles
 from pellucid.auditing.columns import Column, read_column, read_numbers, reject_blanks
 from pellucid.auditing.outcomes import OUTCOME, alike, revealing
 from pellucid.auditing.predictions import Predictions, StructureFeatures
 from pellucid.errors import InputError, Parameter
+from pellucid.paths import kind_of
 from pellucid.tables import Table, read_table, require_column, value_of
+from pellucid.tables.parquet import is_parquet, parquet_cells
 
 # Fewer rows have no neighborhoods to speak of.
 _FEWEST = 3
+
+
+# Bytes of memory for each byte of a text file, and for each cell of a Parquet file: measured, rounded up.
+_PER_BYTE, _PER_CELL = 15, 150
+
+
+def require_room(path: Path) -> None:
+    """Refuse a table whose cells do not fit into memory, before it is read; what is no file is left to the reader."""
+    if kind_of(path) != "file":
+        return
+    needed = parquet_cells(path) * _PER_CELL if is_parquet(path) else path.stat().st_size * _PER_BYTE
+    require_memory(float(needed), f"The audit of {path.name}", cure="audit a sample of its rows: 100,000 say the same")
 
 
 def read_predictions(

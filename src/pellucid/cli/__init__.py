@@ -5,6 +5,7 @@ Heavy imports happen inside the commands, so that `--help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
 import warnings
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pellucid.cli import audit, compare, data, demo, explain, predict, report, score, train
+from pellucid.cli import audit, compare, data, demo, explain, latent, predict, report, score, train
 from pellucid.cli.options import Command
 from pellucid.cli.output import KEPT, warn
 from pellucid.errors import PellucidError, PellucidWarning
@@ -44,6 +45,12 @@ class _Commands(TyperGroup):
         except BrokenPipeError:
             raise  # the reader of a pipe closed it
         except OSError as error:
+            if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                _exit(
+                    f"There must be room on the disk: {error.strerror}. Free some; if compiled code is what has no "
+                    "room, have NUMBA_CACHE_DIR name a folder on another disk.",
+                    1,
+                )
             name = f" ({error.filename})" if error.filename else ""
             _exit(f"The file or folder cannot be used: {error.strerror or error}{name}.", 1)
         except ModuleNotFoundError as error:
@@ -108,6 +115,9 @@ def command_line() -> typer.Typer:
         "explain": explain.explain_command(),
         "compare": compare.compare_command(),
         "report": report.report,
+        "encode": latent.encode_command(),
+        "near": latent.near_command(),
+        "optimize": latent.optimize_command(),
         "score": score.score_command(),
         "audit": audit.audit,
     }
@@ -126,6 +136,9 @@ _SHORT = {
     "explain": "Explain predictions, and how far to trust them.",
     "compare": "Compare two runs in accuracy, transparency and trust.",
     "report": "Write the report of a finished run once more.",
+    "encode": "Write points of a latent space as a table.",
+    "near": "List items near one in a latent space.",
+    "optimize": "Search a latent space for more of a property.",
     "score": "Follow a machine over time: does a fault show?",
     "audit": "Audit any model from its predictions and features.",
     "data": "List data sets and download them.",

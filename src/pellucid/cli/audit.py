@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.output import say
+from pellucid.cli.output import say, warn
 from pellucid.cli.outputs import Force, check_outputs, output
 from pellucid.errors import InputError
 from pellucid.options import names_in
 
-_SUFFIXES = (".html", ".json", ".csv")
+_SUFFIXES = (".html", ".json", ".csv", ".parquet")
 _SETTINGS = ("family", "ridge", "depth", "threshold", "level")
 
 
@@ -109,7 +109,10 @@ def audit(
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Also a report (.html), or every row (.json, .csv); may be repeated."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Also a report (.html), or every row (.json, .csv, .parquet); may be repeated.",
         ),
     ] = None,
     force: Force = False,
@@ -123,18 +126,21 @@ def audit(
         raise typer.BadParameter(f"must end in {', '.join(_SUFFIXES)}. Got {wrong[0]}.", param_hint="--out")
 
     check_outputs(out or [], inputs=[table], force=force)
-    from pellucid.auditing.reading import read_predictions
+    from pellucid._compiling import announce
+    from pellucid.auditing.reading import read_predictions, require_room
     from pellucid.auditing.tables import audit_predictions
     from pellucid.paths import readable_again
     from pellucid.registry import structure_features
     from pellucid.tables import read_table
 
+    announce(warn)
     with readable_again(table) as file:
+        require_room(file)
         cells = read_table(file)
     predictions = read_predictions(
         cells,
-        prediction=names_in(prediction, cells.header) or (),
-        features=names_in(features, cells.header) or (),
+        prediction=names_in(prediction, "prediction", cells.header) or (),
+        features=names_in(features, "features", cells.header) or (),
         truth=truth,
         groups=groups,
         smiles=smiles,

@@ -39,6 +39,7 @@ def compare(
 ) -> None:
     """Compare two runs: accuracy, transparency and trust, each on its own test data, or both on the same data."""
     from pellucid import runs, summaries
+    from pellucid.paths import readable_again
     from pellucid.registry import domain_named
     from pellucid.verdicts import few_tests, unexplained
 
@@ -59,11 +60,12 @@ def compare(
         title = "on the test data of each"
         _warn_unless_same(runs.same_test_data(a, b))
     else:
-        tests = {
-            f"{letter}: {name}": _evaluate(domain, folders[letter], name, data, values)
-            for letter, record in records.items()
-            for name in record.models
-        }
+        with readable_again(data) as file:
+            tests = {
+                f"{letter}: {name}": _evaluate(domain, folders[letter], name, file, values)
+                for letter, record in records.items()
+                for name in record.models
+            }
         models = {name: test.summary for name, test in tests.items()}
         sizes = sorted({test.size for test in tests.values()})
         title = f"on {' or '.join(f'{size:,}' for size in sizes[:-1])}{' or ' if sizes[:-1] else ''}"

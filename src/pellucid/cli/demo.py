@@ -10,7 +10,7 @@ import typer
 
 from pellucid.authorship import is_picture
 from pellucid.cli.options import argument, with_options
-from pellucid.cli.output import Quiet, has_viewer, say, summary_text
+from pellucid.cli.output import Quiet, has_viewer, say, summary_text, warn
 from pellucid.cli.outputs import quoted, save_figure
 from pellucid.domains import SupportsDemo
 from pellucid.errors import InputError, Parameter
@@ -38,7 +38,7 @@ def demo(
         Literal["cpu", "smoke"],
         typer.Option(
             metavar="cpu|smoke",
-            help="cpu: about two minutes per model; smoke: a quick check, about a minute the first time.",
+            help="cpu: at most two minutes per model; smoke: a quick check, about a minute the first time.",
         ),
     ] = "cpu",
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo or run in the folder.")] = False,
@@ -55,7 +55,9 @@ def demo(
     import torch
 
     from pellucid import runs, summaries
+    from pellucid._compiling import announce
 
+    announce(warn)
     torch.set_num_threads(1)  # so that the numbers are the same everywhere
     domain = capable[name]
     demo = domain.demo(smoke=size == "smoke")

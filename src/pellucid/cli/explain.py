@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
 from pellucid.cli.outputs import Force, check_outputs, output, save_figure
+from pellucid.cli.parallel import ClusterAddress, Jobs, executor_for, refuse_division
 from pellucid.domains import ExplanationSet
 from pellucid.errors import InputError, Parameter
 from pellucid.explanations import Explanation
 from pellucid.numbers import counted, listed
 from pellucid.options import updated
 from pellucid.registry import AnyDomain
-from pellucid.writing import write_rows, write_text
+from pellucid.row_domains import RowDomain
+from pellucid.writing import json_list, write_pieces, write_rows, write_text
+
+if TYPE_CHECKING:
+    from pellucid.bulk import BulkExplanations
+    from pellucid.sharding import Executor
 
 FORMATS = (".html", ".svg", ".png", ".json", ".csv")
 _PICTURES = (".svg", ".png")
@@ -57,6 +64,8 @@ def explain(
     ] = None,
     level: Annotated[float, typer.Option(metavar="NUMBER", help="The confidence of the bound.")] = 0.9,
     which: Which = None,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     force: Force = False,
 ) -> None:  # fmt: skip
     """Explain a prediction by its witness: what the model follows here, and how far that can be trusted."""
@@ -65,21 +74,36 @@ def explain(
     if wrong:
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     from pellucid import registry, runs
+    from pellucid._compiling import announce
     from pellucid.paths import kind_of, readable_again
     from pellucid.trust import check_level
 
+    announce(warn)
     check_level(level)
     check_outputs(paths, inputs=[Path(what)], force=force)
     domain, folder = registry.find_model(model, which)
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
     settings = updated(domain.Explaining(), values)
-    loaded = domain.load(folder)
-    _check_target(target, domain, loaded)
     with readable_again(what) as file:
+        if isinstance(domain, RowDomain) and kind_of(file) == "file":
+            call = {"reading": reading, "settings": settings, "level": level}
+            if _explain_long_table(domain, folder, file, call, paths, executor_for(jobs, cluster, paths), target):
+                return
+        else:
+            refuse_division(jobs, cluster, what if isinstance(domain, RowDomain) else f"a {domain.name} model")
+        loaded = domain.load(folder)
+        _check_target(target, domain, loaded)
         item = what if kind_of(what) is None else str(file)
         explained = domain.explain(loaded, item, reading, settings, level=level, progress=has_viewer(), warn=warn)
     many = len(explained.explanations) > 1
+    pictures = [path for path in paths if path.suffix.lower() in _PICTURES]
+    if many and pictures:  # before anything is written
+        raise InputError(
+            f"A {pictures[0].suffix} file holds one explanation",
+            got=counted(len(explained.explanations), domain.item),
+            cure="write .html, .json or .csv, or explain one of them",
+        )
     if not paths:
         say(_text(domain, explained, target))
     for path in paths:
@@ -97,6 +121,56 @@ def explain(
         warn(f"{label}: {reason}")
     if len(explained.rejected) > _LISTED:
         warn(f"and {len(explained.rejected) - _LISTED:,} more")
+
+
+def _explain_long_table(
+    domain: RowDomain[Any, Any],
+    model: Path,
+    file: Path,
+    call: Mapping[str, Any],
+    paths: list[Path],
+    executor: Executor,
+    target: str | None,
+) -> bool:
+    """Explain a table with more rows than fit into memory or onto a page, in shards; False if there are fewer."""
+    from pellucid import bulk
+
+    kinds = sorted({path.suffix.lower() for path in paths} & {".csv", ".json"})
+    with bulk.shards_beside(paths[0] if paths else None) as shards:
+        explained = bulk.BulkExplanations.of(domain, model, file, **call, kinds=kinds, shards=shards)
+        if explained is None:
+            return False
+        pictures = [path for path in paths if path.suffix.lower() in _PICTURES]
+        if pictures or target is not None:
+            raise InputError(
+                f"{f'A {pictures[0].suffix} file' if pictures else Parameter('target')} is for one explanation",
+                got=counted(explained.ranges.count, domain.item),
+                cure="write .html, .json or .csv, or explain one of them",
+            )
+        with executor:
+            explained.make(executor, progress=has_viewer(), warn=warn)
+        say(explained.text())
+        for path in paths:
+            with output(path) as draft:
+                _write_long(explained, draft, name=path.name, title=file.name)
+            say(f"written: {path}")
+    return True
+
+
+def _write_long(explained: BulkExplanations, path: Path, *, name: str, title: str) -> None:
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        write_rows(path, explained.rows())
+    elif kind == ".json":
+        write_pieces(path, chain(json_list(explained.dictionaries()), "\n"))
+    else:
+        shown = explained.extremes()
+        some = f"{len(shown)} of {len(explained):,}"
+        explained.domain.write_explanations(shown, path, title=f"{title}, {some} {explained.domain.samples}")
+        warn(
+            f"{name} shows {some}: those that are least and most close to their witnesses, and others between; write "
+            ".json or .csv for all."
+        )
 
 
 def _check_target(target: str | None, domain: AnyDomain, model: Any) -> None:
@@ -141,12 +215,6 @@ def _write_one(label: str, explanation: Explanation, path: Path, target: str | N
 
 def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, name: str, title: str) -> None:
     kind, explanations = path.suffix.lower(), explained.explanations
-    if kind in _PICTURES:
-        raise InputError(
-            f"A {path.suffix} file holds one explanation",
-            got=counted(len(explanations), domain.item),
-            cure="write .html, .json or .csv, or explain one of them",
-        )
     if kind == ".json":
         _write_json([_content(label, explanation) for label, explanation in explanations.items()], path)
     elif kind == ".csv":

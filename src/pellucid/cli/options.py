@@ -109,7 +109,11 @@ def _option_of(command: Any, parameter: Parameter) -> str | None:
 
 def _renamed_parameters() -> dict[str, str]:
     """Names of options by the parameters that they set, where these have other names."""
-    groups = [group for domain in domains().values() for group in (domain.Reading, domain.Settings)]
+    groups = [
+        group
+        for domain in domains().values()
+        for group in (domain.Reading, domain.Settings, domain.Predicting, domain.Explaining)
+    ]
     return {option.parameter: option.name for group in groups for option in options_of(group) if option.parameter}
 
 

@@ -46,14 +46,12 @@ def has_viewer(quiet: bool = False) -> bool:
 def summary_text(summary: RunSummary, domain: Domain[Any, Any]) -> str:
     """Each measure of every model on the test data, the trust number, and what to know besides."""
     models: dict[str, ModelSummary | BaselineSummary] = dict(summary.models)
-    if summary.baseline:
-        models[summary.baseline.title] = summary.baseline
+    models |= {baseline.title: baseline for baseline in summary.baselines}
     head = f"on {counted_samples(summary.data.parts['test'], domain, 'test ')}"
     lines = [aligned([head, *models], measure_rows(models, summary.measures)), *_trust_lines(summary, domain.points)]
     if summary.trade_off:
         lines += ["", trade_off_text(summary.trade_off)]
-    if summary.baseline:
-        lines.append(f"{summary.baseline.title}: {summary.baseline.about}")
+    lines += [f"{baseline.title}: {baseline.about}" for baseline in summary.baselines]
     return "\n".join([*lines, *(f"note: {sentence}" for sentence in summary.verdict)])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
-from pellucid.cli.output import Folder, Which, has_viewer, say, warn
-from pellucid.cli.outputs import Force, check_outputs, output
+from pellucid.cli.output import Folder, Which, has_viewer, warn
+from pellucid.cli.outputs import Force, check_outputs
+from pellucid.cli.parallel import ClusterAddress, Jobs, executor_for, refuse_division
+from pellucid.cli.tables import TableFile, write_table
 from pellucid.options import updated
-from pellucid.text_tables import printable
-from pellucid.writing import write_rows
 
 
 def predict_command() -> Callable[..., None]:
@@ -30,15 +28,16 @@ def predict(
     model: Folder,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder in the format of the training data.")],
     values: Any,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A CSV file.", show_default="the terminal")
-    ] = None,
+    out: TableFile = None,
     which: Which = None,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     force: Force = False,
 ) -> None:
-    """Predict new data in the format of the training data, and write a CSV file."""
+    """Predict new data in the format of the training data, and write a table."""
     from pellucid import registry, runs
     from pellucid.paths import readable_again
+    from pellucid.row_domains import RowDomain
 
     if out is not None:
         check_outputs([out], inputs=[data], force=force)
@@ -46,14 +45,19 @@ def predict(
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
     settings = updated(domain.Predicting(), values)
-    loaded = domain.load(folder)
-    with readable_again(data) as file:
-        rows = list(domain.predict(loaded, file, reading, settings, progress=has_viewer(), warn=warn))
-    if out is None:
-        if sys.stdout.isatty():  # files and programs get every character as it is
-            rows = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
-        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+    told: dict[str, Any] = {"progress": has_viewer(), "warn": warn}
+    if not isinstance(domain, RowDomain):
+        refuse_division(jobs, cluster, f"a {domain.name} model")
+        with readable_again(data) as file:
+            write_table(domain.predict(domain.load(folder), file, reading, settings, **told), out)
         return
-    with output(out) as draft:
-        write_rows(draft, rows)
-    say(f"written: {out}")
+    from pellucid import bulk
+
+    with (
+        executor_for(jobs, cluster, [out] if out else []) as executor,
+        readable_again(data) as file,
+        bulk.shards_beside(out) as shards,
+    ):
+        write_table(
+            bulk.predictions(domain, folder, file, reading, settings, shards=shards, executor=executor, **told), out
+        )

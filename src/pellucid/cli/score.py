@@ -53,6 +53,7 @@ def score(
         raise typer.BadParameter(f"must end in one of {', '.join(FORMATS)}, not {wrong[0].name!r}.", param_hint="--out")
     check_outputs(out or [], inputs=[folder], force=force)
     from pellucid import registry, runs
+    from pellucid.paths import readable_again
 
     domain, saved_model = registry.find_model(run, which)
     if not isinstance(domain, SupportsMonitoring):
@@ -65,10 +66,11 @@ def score(
     check_options(domain, values, _settings)
     settings = updated(domain.Assessing(), values)
     reading = runs.load_reading(domain, run, values)
-    condition = domain.assess(
-        domain.load(saved_model), folder, reading, settings, trained_on=_training_data(run),
-        progress=has_viewer(quiet), warn=warn,
-    )  # fmt: skip
+    with readable_again(folder) as source:
+        condition = domain.assess(
+            domain.load(saved_model), source, reading, settings, trained_on=_training_data(run),
+            progress=has_viewer(quiet), warn=warn,
+        )  # fmt: skip
     for path in out or []:  # before printing, which stops when the reader of a pipe does
         with output(path) as draft:
             kind = path.suffix.lower()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.options import Command, argument, domain_options, with_options
-from pellucid.cli.output import Quiet, has_viewer, say, summary_text
+from pellucid.cli.output import Quiet, has_viewer, say, summary_text, warn
 from pellucid.cli.outputs import quoted
 from pellucid.errors import InputError, Parameter
 from pellucid.options import updated
@@ -67,26 +67,38 @@ def train(
     reading, settings = updated(domain.Reading(), values), updated(domain.Settings(), values)
     number = _parse_weight(weight, domain.strength_parameter(settings))
     from pellucid import _checks, runs
+    from pellucid._compiling import announce
     from pellucid.domains import Source
     from pellucid.paths import readable_again
     from pellucid.trust import check_level
     from pellucid.weights import check_tolerance
 
+    announce(warn)
     check_tolerance(tolerance)
     check_level(level)
     if number is not None:
         _checks.at_least(number, 0, "weight", "the game")
     domain.check(settings)
-    data = values["data"]
-    runs.check_folder(out, resume=resume, force=force, data=data)
+    runs.check_machines(settings, force=force)
+    data, first = values["data"], runs.is_first_machine(settings)
+    if first:
+        runs.check_folder(out, resume=resume, force=force, data=data)
     with readable_again(data) as file:
         source = Source(domain.read(file, reading), data, reading)
     for sentence in domain.describe(source):
         say(sentence)
+    progress = has_viewer(quiet)
+    if not first:
+        runs.assist(
+            domain, source, settings, out, weight=number, tune_weight=weight == "auto", tolerance=tolerance,
+            progress=progress, say=say,
+        )  # fmt: skip
+        say("This machine has done its part; the first one measures and writes the report.")
+        return
     with _stoppable(out):
         summary = runs.train(
             domain, source, settings, out, title=data.name, weight=number, tune_weight=weight == "auto",
-            tolerance=tolerance, level=level, resume=resume, force=force, progress=has_viewer(quiet), say=say,
+            tolerance=tolerance, level=level, resume=resume, force=force, progress=progress, say=say,
         )  # fmt: skip
     say(f"\n{summary_text(summary, domain)}")
     say(_next_steps(summary, out, domain.example))

@@ -61,11 +61,17 @@ class Canvas:
         picture.draw(self.ax, x, y, scale, 72 * self.scale, label)
 
     def substructure(
-        self, substructure: Substructure, x: float, y: float, room: tuple[float, float], label: str
+        self,
+        substructure: Substructure,
+        x: float,
+        y: float,
+        room: tuple[float, float],
+        label: str,
+        grounds: tuple[str, str] | None = None,
     ) -> None:
-        """The picture of a substructure around (x, y), on the ground of its radius."""
+        """The picture of a substructure around (x, y), on grounds of its own and of its center, or of its radius."""
         from pellucid.molecules._vector import draw_substructure
 
-        ground, center = GROUNDS[substructure.radius % len(GROUNDS)]
+        ground, center = grounds or GROUNDS[substructure.radius % len(GROUNDS)]
         picture = draw_substructure(substructure, ground=ground, center=center, hint=HINT)
         self.picture(picture, x, y, room, label, bond=BOND if substructure.radius else LONG_BOND)

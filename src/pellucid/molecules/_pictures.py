@@ -65,12 +65,22 @@ class Pictures:
             self._symbols[key] = _draw_colored(key, smiles, levels)
         return _use(key, "molecule", label)
 
-    def substructure(self, substructure: Substructure) -> Markup:
-        """The atoms and bonds that a bit stands for, on a ground with the color of their radius."""
+    def substructure(self, substructure: Substructure, grounds: tuple[int, int] | None = None) -> Markup:
+        """The atoms and bonds that a bit stands for, on colored grounds.
+
+        Parameters
+        ----------
+        substructure : Substructure
+            The atoms and bonds.
+        grounds : tuple of int, optional
+            The colors of the whole and of its central atom, as steps of the scale; by default those of the radius.
+        """
+        radius = substructure.radius % 4
+        looks = (f"g{radius}", f"c{radius}") if grounds is None else (step_class(grounds[0]), step_class(grounds[1]))
         # The bit and its text tell substructures apart: wherever they lie, one picture serves.
-        key = _key("s", f"{substructure.bit} {substructure.smiles} {substructure.radius}")
+        key = _key("s", f"{substructure.bit} {substructure.smiles} {substructure.radius} {looks[0]}")
         if key not in self._symbols:
-            self._symbols[key] = _draw_substructure(key, substructure)
+            self._symbols[key] = _draw_substructure(key, substructure, looks)
         return _use(key, "substructure", substructure.smiles)
 
     def sheet(self) -> Markup:
@@ -113,15 +123,14 @@ def _draw_colored(key: str, smiles: str, levels: Sequence[int]) -> str:
     return _symbol(key, plain, "colored", ground)
 
 
-def _draw_substructure(key: str, substructure: Substructure) -> str:
+def _draw_substructure(key: str, substructure: Substructure, looks: tuple[str, str]) -> str:
     part = depict(substructure)
     drawing = draw(part.molecule, _STYLE, whole=False)
     points = [_rounded((atom.x, atom.y)) for atom in drawing.atoms]
     center = [points[part.center]] * 2
     bonds = [part.molecule.GetBondWithIdx(b) for b in range(part.bonds)]
     lines = [[points[bond.GetBeginAtomIdx()], points[bond.GetEndAtomIdx()]] for bond in bonds] or [center]
-    radius = substructure.radius % 4
-    ground = _path(f"g g{radius}", lines) + _path(f"g c{radius}", [center])
+    ground = _path(f"g {looks[0]}", lines) + _path(f"g {looks[1]}", [center])
     return _symbol(key, drawing, "substructure", ground, part.stubs)
 
 

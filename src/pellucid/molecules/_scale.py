@@ -6,6 +6,8 @@ import numpy as np
 
 STEPS = 6
 """Steps of the scale on either side of zero."""
+# Steps of the ground of a substructure and of its central atom: only their sign says something.
+_GROUND, _CENTER = 2, 5
 # Light enough for black letters on them, at either end.
 _UP, _DOWN = (242, 142, 43), (92, 160, 214)
 
@@ -20,8 +22,19 @@ def steps(values: np.ndarray) -> list[int]:
     return [int(step) for step in np.rint(np.asarray(values) / extent(values) * STEPS)]
 
 
+def ground_steps(contribution: float) -> tuple[int, int]:
+    """The steps on which a substructure and its central atom are drawn, by the sign of what it contributes.
+
+    They say whether it raises or lowers the prediction, not by how much: that is written below.
+    """
+    sign = int(np.sign(contribution))
+    return sign * _GROUND, sign * _CENTER
+
+
 def step_class(step: int) -> str:
-    """The name of a step in the styles of pages: p1 to p6 above zero, m1 to m6 below."""
+    """The name of a step in the styles of pages: p1 to p6 above zero, m1 to m6 below, zero between."""
+    if not step:
+        return "zero"
     return f"{'p' if step > 0 else 'm'}{abs(step)}"
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, final
 
 from pellucid.domains import Domain, MessageCallback, RunModel, Source, TrainingOptions
 from pellucid.errors import InputError
 from pellucid.numbers import counted
 from pellucid.options import Options, option
 from pellucid.paths import kind_of
-from pellucid.tables import read_table
+from pellucid.tables import Table, read_table
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
@@ -104,8 +104,6 @@ def require_enough(molecules: Molecules, path: Path, *, which: str = "", advice:
 
 def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> dict[str, str]:
     """The different molecules of a table, or of a single SMILES, and the label of each."""
-    from pellucid.molecules import files
-
     path, kind = Path(what), kind_of(what)
     if kind == "folder" or (kind is None and path.suffix.lower() in _TABLES):
         raise InputError(
@@ -117,14 +115,38 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
         if "." in what:
             warn(f"{what} has several fragments: the largest organic one is explained.")
         return {what: ""}
-    cells = read_table(path)
+    molecules, facts = labeled_molecules(read_table(path), reading)
+    for sentence in explanation_notes([facts]):
+        warn(f"{path.name}: {sentence}")
+    return dict(zip(molecules.smiles, molecules.labels(), strict=True))
+
+
+def labeled_molecules(cells: Table, reading: SmilesReading) -> tuple[Molecules, dict[str, Any]]:
+    """The different molecules of a table, and facts for `explanation_notes`."""
+    from pellucid.molecules import files
+
     table = files.read(cells, smiles=reading.smiles, names=reading.names, targets=[], on_error="skip")
-    rejections = table.rejection_text()
-    if rejections is not None:
-        warn(f"{path.name}: {rejections}.")
     texts = cells.column(files.smiles_column(cells.header, reading.smiles, cells.source))
     fragments = [number for number, text in zip(cells.numbers, texts, strict=True) if "." in text]
+    facts = {
+        "rows": len(texts),
+        "rejected_count": len(table.rejected),
+        "rejected": [tuple(min(table.rejected))] if table.rejected else [],
+        "fragments_count": len(fragments),
+        "fragments": fragments[:1],
+    }
+    return table, facts
+
+
+def explanation_notes(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sentences on rows that cannot be explained, or only in part, of one range of rows or of several."""
+    rows, rejected, fragments = (sum(f[key] for f in facts) for key in ("rows", "rejected_count", "fragments_count"))
+    notes = []
+    if rejected:
+        row, *_, reason = next(first[0] for f in facts if (first := f["rejected"]))
+        notes.append(f"{rejected:,} of {counted(rows, 'row')} cannot be used; the first is row {row}: {reason}.")
     if fragments:
-        count = f"{len(fragments)} of {counted(len(texts), 'molecule')}"
-        warn(f"{count}, the first in row {fragments[0]}, of several fragments: the largest organic one is explained.")
-    return dict(zip(table.smiles, table.labels(), strict=True))
+        row = next(first[0] for f in facts if (first := f["fragments"]))
+        count = f"{fragments} of {counted(rows, 'molecule')}"
+        notes.append(f"{count}, the first in row {row}, of several fragments: the largest organic one is explained.")
+    return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.molecules._canvas import SMALL, Canvas
 from pellucid.molecules._layout import BOND, MARGIN, NOTE, PICTURE, TEXT, TITLE, VALUE, fit, wrap
-from pellucid.molecules._scale import STEPS, extent, step_color, steps
+from pellucid.molecules._scale import STEPS, extent, ground_steps, step_color, steps
 from pellucid.molecules.contribution_text import signed
 from pellucid.numbers import fixed
 
@@ -21,13 +21,15 @@ _MOLECULE = (3.6, 2.7)
 _TERMS = (3, 2)  # columns and rows of terms
 _TERM = (1.85, 1.62)
 _CELL = (0.2, 0.14)  # a step of the scale
+_NO_GROUND = "#ececec"  # of a term that contributes nothing
 
 
 def plot_contributions(explanation: ContributionExplanation, targets: Sequence[int], *, title: str) -> Figure:
     """Draw the molecule with its atoms colored by what they contribute, and the strongest terms; a row for each target.
 
     Pictures are vectors, in SVG and PDF too. The scale is symmetric around zero, blue below and orange above it, in the
-    units of the target. What substructures contribute that the molecule has not is written below, and on no atom.
+    units of the target. Terms stand on the color of their sign. What substructures contribute that the molecule has not
+    is written below, and on no atom.
 
     Parameters
     ----------
@@ -88,7 +90,8 @@ def _draw_scale(page: Canvas, x: float, y: float, end: float, name: str, digits:
 def _draw_terms(page: Canvas, explanation: ContributionExplanation, k: int, left: float, top: float) -> None:
     named = [term for term in explanation.strongest(k) if term.substructures]
     columns, rows = _TERMS
-    page.write(left, top + 0.06, "strongest terms: what they contribute here", TEXT, ha="left", color=SMALL)
+    title = "strongest terms: what they contribute here (orange raises, blue lowers)"
+    page.write(left, top + 0.06, title, TEXT, ha="left", color=SMALL)
     for i, term in enumerate(named[: columns * rows]):
         _draw_term(
             page, explanation, term, k, left + _TERM[0] * (i % columns + 0.5), top + 0.2 + _TERM[1] * (i // columns)
@@ -98,7 +101,9 @@ def _draw_terms(page: Canvas, explanation: ContributionExplanation, k: int, left
 def _draw_term(page: Canvas, explanation: ContributionExplanation, term: Term, k: int, x: float, y: float) -> None:
     digits = explanation.decimals[k]
     first = term.substructures[0]
-    page.substructure(first, x, y + PICTURE[1] / 2, (PICTURE[0] + 0.4, PICTURE[1] - 0.1), f"term-{k}-bit-{first.bit}")
+    ground, center = (step_color(step) or _NO_GROUND for step in ground_steps(float(term.contribution[k])))
+    room, label = (PICTURE[0] + 0.4, PICTURE[1] - 0.1), f"term-{k}-bit-{first.bit}"
+    page.substructure(first, x, y + PICTURE[1] / 2, room, label, grounds=(ground, center))
     y += PICTURE[1]
     word = "" if term.present else "lacks it: "
     page.write(x, y + 0.08, f"{word}{signed(term.contribution[k], digits)}", VALUE, weight="bold")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.molecules._pictures import Pictures
-from pellucid.molecules._scale import STEPS, extent, step_class, steps
+from pellucid.molecules._scale import STEPS, extent, ground_steps, step_class, steps
 from pellucid.molecules.contribution_text import signed, up_and_down
 from pellucid.numbers import listed
 from pellucid.report.numbers import fixed, trimmed, typeset
@@ -27,7 +27,7 @@ _OTHERS = 3
 def law_view(explanation: ContributionExplanation, pictures: Pictures, targets: Sequence[int]) -> dict[str, Any]:
     """The law: for each target the molecule with colored atoms and its scale, and the strongest terms."""
     return {
-        "scale": [step_class(step) if step else "zero" for step in range(-STEPS, STEPS + 1)],
+        "scale": [step_class(step) for step in range(-STEPS, STEPS + 1)],
         "each": [_target_view(explanation, pictures, k) for k in targets],
     }
 
@@ -54,10 +54,11 @@ def _target_view(explanation: ContributionExplanation, pictures: Pictures, k: in
 
 def _term(explanation: ContributionExplanation, term: Term, k: int, pictures: Pictures) -> dict[str, Any]:
     digits = explanation.decimals[k]
+    grounds = ground_steps(float(term.contribution[k]))
     first, others = term.substructures[:1], term.substructures[1:]
     also = [s.smiles for s in others] + [f"{text} (same bit)" for s in first for text in s.others]
     return {
-        "picture": pictures.substructure(first[0]) if first else term.name,
+        "picture": pictures.substructure(first[0], grounds) if first else term.name,
         "also": listed(also, _OTHERS),
         "contribution": _signed(term.contribution[k], digits),
         "value": _signed(term.value[k], digits),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,9 +20,16 @@ from pellucid.domains import (
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
-from pellucid.molecules.base_domain import BaseMoleculeDomain, molecules_in, require_enough
+from pellucid.molecules.base_domain import (
+    BaseMoleculeDomain,
+    explanation_notes,
+    labeled_molecules,
+    molecules_in,
+    require_enough,
+)
 from pellucid.molecules.domain_options import MoleculePredicting, MoleculeReading, MoleculeSettings
 from pellucid.options import Options
+from pellucid.row_domains import ExplainedRows, PredictedRows, RowDomain
 
 if TYPE_CHECKING:
     from pellucid.auditing.predictions import StructureFeatures
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from pellucid.molecules.property_model import PropertyModel
     from pellucid.molecules.table import Molecules
     from pellucid.summaries import Measure, RunSummary
+    from pellucid.tables import Table
 
 # The most test molecules that are explained to find the extremes.
 _EXPLAINED = 300
@@ -37,7 +45,9 @@ _EXPLAINED = 300
 _MEMBERS = 15
 
 
-class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, SupportsStructures):
+class MoleculeDomain(
+    RowDomain["Molecules", "PropertyModel"], BaseMoleculeDomain["PropertyModel"], SupportsDemo, SupportsStructures
+):
     """Properties of molecules, explained by small trees of substructures, or by what each of these contributes."""
 
     name: ClassVar[str] = "molecules"
@@ -45,6 +55,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
     source: ClassVar[str] = "A table with a column of SMILES."
     file: ClassVar[str] = "property_model"
     unexplained: ClassVar[str] = "the explanations fail at molecules they were not fitted to"
+    explained_piece: ClassVar[int] = 64  # a second each, where analogs are made
 
     Reading: ClassVar[type[Options]] = MoleculeReading
     Settings: ClassVar[type[TrainingOptions]] = MoleculeSettings
@@ -73,7 +84,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
             table,
             smiles=reading.smiles,
             names=reading.names,
-            targets=names_in(reading.targets, table.header),
+            targets=names_in(reading.targets, "targets", table.header),
             on_error="skip" if reading.skip_bad_rows else "raise",
         )
         _require_values(molecules, path)
@@ -170,6 +181,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
             folder=folder,
             resume=resume,
             progress=progress,
+            **settings.hardware(),
         )
         return model.calibrate(validation, progress=progress)
 
@@ -192,7 +204,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
         """Scores of the network and of its witnesses."""
         from pellucid.molecules.measures import scores_of
 
-        scores = model.evaluate(test, progress=progress)
+        scores, held_out = model.evaluate_held_out(test, seed=1, progress=progress)
         return Evaluation(
             scores=scores_of(scores, model, test),
             tested=len(test),
@@ -200,7 +212,7 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
             deviation_unit=f"total variation between {model.witness_noun} and network"
             + (", a sum over the targets" if len(test.targets) > 1 else "")
             + ("" if scores.measure == "AUC" else ", in standard deviations of the targets"),
-            held_out=model.held_out(test, seed=1, progress=progress),
+            held_out=held_out,
             calibration=model.calibration_,
             units=model.task_.scale,
         )
@@ -245,19 +257,9 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
         """The targets."""
         return model.targets_
 
-    def predict(
-        self,
-        model: PropertyModel,
-        path: Path,
-        reading: MoleculeReading,
-        settings: MoleculePredicting,
-        *,
-        progress: bool,
-        warn: MessageCallback,
-    ) -> Iterator[Sequence[Any]]:
-        """The rows of the table, each followed by its predictions, or by why it has none."""
-        from pellucid.molecules.predicting import prediction_table
-        from pellucid.trust import LEVEL, check_level
+    def check_predicting(self, settings: MoleculePredicting) -> None:
+        """Refuse a level that nothing is written with."""
+        from pellucid.trust import check_level
 
         if settings.level is not None and not (settings.trust or settings.certainty):
             raise InputError(
@@ -267,17 +269,26 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
                 cure="add one",
                 parameter="level",
             )
-        level = LEVEL if settings.level is None else check_level(settings.level)
-        return prediction_table(
-            model,
-            path,
-            column=reading.smiles,
-            certainty=settings.certainty,
-            trust=settings.trust,
-            level=level,
-            progress=progress,
-            warn=warn,
+        if settings.level is not None:
+            check_level(settings.level)
+
+    def predict_rows(
+        self, model: PropertyModel, table: Table, reading: MoleculeReading, settings: MoleculePredicting
+    ) -> PredictedRows:
+        """Each row followed by its predictions, or by why it has none."""
+        from pellucid.molecules.predicting import predicted_rows
+        from pellucid.trust import LEVEL
+
+        level = LEVEL if settings.level is None else settings.level
+        return predicted_rows(
+            model, table, column=reading.smiles, certainty=settings.certainty, trust=settings.trust, level=level
         )
+
+    def prediction_notes(self, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+        """On rows without a prediction, a witness or a bound."""
+        from pellucid.molecules.predicting import prediction_notes
+
+        return prediction_notes(facts)
 
     def explain(
         self,
@@ -297,6 +308,24 @@ class MoleculeDomain(BaseMoleculeDomain["PropertyModel"], SupportsDemo, Supports
         else:
             explanations = model.explain_many(list(labels), level=level, progress=progress)
         return ExplanationSet(dict(zip(labels.values(), explanations, strict=True)), {})
+
+    def explain_rows(
+        self, model: PropertyModel, table: Table, reading: MoleculeReading, settings: Options, *, level: float
+    ) -> ExplainedRows:
+        """The explanations of the different molecules of a table."""
+        molecules, facts = labeled_molecules(table, reading)
+        explanations = model.explain_many(molecules.smiles, level=level) if len(molecules) else []
+        return ExplainedRows(
+            labels=molecules.labels(),
+            explanations=explanations,
+            deviations=[float((each.deviation / model.task_.scale).sum()) for each in explanations],
+            numbers=[rows[0] for rows in molecules.rows],
+            facts=facts,
+        )
+
+    def explanation_notes(self, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+        """On rows that cannot be explained, or only in part."""
+        return explanation_notes(facts)
 
     def data_sets(self) -> Sequence[DataSet]:
         """Published molecules, and those that come with RDKit."""

@@ -22,6 +22,7 @@ from pellucid.numbers import decimals
 from pellucid.schemas import LARGEST, Between, Size, as_written, checked
 from pellucid.stored_arrays import array_of
 from pellucid.trust import LEVEL, check_level
+from pellucid.writing import write_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,14 +158,28 @@ class MoleculeExplanation(Explanation):
 
     def exchange_rows(self, target: str | int | None = None) -> Iterator[list[Any]]:
         """The exchanges as a table: the names of the columns, then the rows, in the order of `exchanges`."""
-        names = self.targets
-        kinds = ("predicted change", f"change of the {self.noun}", "measured")
-        columns = [f"{kind}: {name}" for kind in kinds for name in names]
+        columns = [*self._change_columns(), *(f"measured: {name}" for name in self.targets)]
         yield ["exchange out", "exchange in", *columns, "similarity", "origin", "smiles"]
         for e in self.exchanges(target):
-            measured = [_number(e.member.measured, k) for k in range(len(names))]
+            measured = [_number(e.member.measured, k) for k in range(len(self.targets))]
             yield [e.out, e.into, *e.predicted_change.tolist(), *e.witness_change.tolist(), *measured,
                    e.member.similarity, e.member.origin, e.member.smiles]  # fmt: skip
+
+    def exchanges_to_csv(self, path: str | Path, target: str | int | None = None) -> None:
+        """Write `exchange_rows` as a CSV file: what raises the prediction most comes first.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        target : str or int, optional
+            The target to sort by; by default the one that differs most in the neighborhood.
+        """
+        write_rows(path, self.exchange_rows(target))
+
+    def _change_columns(self) -> list[str]:
+        kinds = ("predicted change", f"change of the {self.noun}")
+        return [f"{kind}: {name}" for kind in kinds for name in self.targets]
 
     # -- numbers and files -------------------------------------------------------------------------------------
 
@@ -191,10 +206,17 @@ class MoleculeExplanation(Explanation):
         ]  # fmt: skip
 
     def rows(self) -> Iterator[list[Any]]:
-        """The neighborhood as in `table`: the names of the columns, then a row for each member."""
-        table = self.table()
-        yield list(table[0])
-        yield from (list(row.values()) for row in table)
+        """The neighborhood as in `table`: the names of the columns, then a row for each member.
+
+        Where a single group is exchanged, the changes of predictor and witness follow.
+        """
+        table, columns = self.table(), self._change_columns()
+        changes = {
+            e.member.smiles: [*e.predicted_change.tolist(), *e.witness_change.tolist()] for e in self.exchanges()
+        }
+        yield [*table[0], *columns]
+        for row in table:
+            yield [*row.values(), *changes.get(row["smiles"], [None] * len(columns))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings, ready for JSON."""

@@ -97,7 +97,9 @@ def held_out(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[s
     deviation, explained = explanation.held_out_deviation, explanation.held_out_explained
     if deviation is None or explained is None:
         return []
-    shares = ", ".join(f"{explanation.targets[k]} {percent(explained[k], 0)}" for k in targets)
+    # One target needs no name: the line above has it.
+    named = len(targets) > 1
+    shares = ", ".join(f"{percent(explained[k], 0)}{f' ({explanation.targets[k]})' * named}" for k in targets)
     return [
         f"  held out: at a member that it was not fitted to, the {explanation.noun} is off by "
         f"{values_text(explanation, deviation, targets)} on average",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,24 @@ Array: TypeAlias = NDArray[Any]
 
 FORMAT = 1
 _ABOUT = "about.json"
-_ARRAYS = ("words", "folds", "counts", "lost", "rows")
+
+
+# Sets that are in memory at a time, and words of the folds.
+_BLOCK, _FOLDS = 65_536, 4
+
+
+def _sorted_words(path: Path, parts: Iterable[Array], place: Array) -> Array:
+    """Write the words of all parts into a file, each set at its place; mapped from there."""
+    begin, result = 0, None
+    for words in parts:
+        if result is None:
+            result = np.lib.format.open_memmap(path, "w+", dtype=np.uint64, shape=(len(place), words.shape[1]))
+        result[place[begin : begin + len(words)]] = words
+        begin += len(words)
+    if result is None:
+        raise InputError("There must be fingerprints to write", got="none", cure="pass some")
+    result.flush()
+    return np.asarray(result)
 
 
 @final
@@ -47,21 +65,40 @@ class FingerprintFile:
         fingerprints : Fingerprints
             The sets; pairs will name them by their rows.
         """
+        return cls.write_parts(folder, lambda: [fingerprints.words])
+
+    @classmethod
+    def write_parts(cls, folder: str | Path, parts: Callable[[], Iterable[Array]]) -> FingerprintFile:
+        """The same from sets that come in parts: sorted on the disk, with some 60 bytes of memory for each set.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder.
+        parts : callable
+            Gives the words (n, size / 64) of one part of the sets after the other; called twice.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _ABOUT).unlink(missing_ok=True)
-        order = np.argsort(fingerprints.counts, kind="stable")
-        part = Fingerprints(np.ascontiguousarray(fingerprints.words[order]))
-        lost = part.counts - np.bitwise_count(part.folds).sum(1, dtype=np.int64)
-        arrays = (part.words, part.folds, part.counts.astype(np.int32), lost.astype(np.int32), order)
-        digest = hashlib.sha256(str(part.words.shape).encode())
-        for name, array in zip(_ARRAYS, arrays, strict=True):
+        counts = np.concatenate([np.bitwise_count(words).sum(1, dtype=np.int32) for words in parts()])
+        order = np.argsort(counts, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        with replacing(folder / "words.npy") as draft:
+            words = _sorted_words(draft, parts(), place)
+        digest = hashlib.sha256(str(words.shape).encode())
+        folds, lost = np.empty((len(words), _FOLDS), dtype=np.uint64), np.empty(len(words), dtype=np.int32)
+        for begin in range(0, len(words), _BLOCK):
+            block = Fingerprints(np.ascontiguousarray(words[begin : begin + _BLOCK]))
+            digest.update(block.words.data)
+            folds[begin : begin + _BLOCK] = block.folds
+            lost[begin : begin + _BLOCK] = block.counts - np.bitwise_count(block.folds).sum(1, dtype=np.int64)
+        digest.update(order.data)
+        for name, array in (("folds", folds), ("counts", counts[order]), ("lost", lost), ("rows", order)):
             with replacing(folder / f"{name}.npy") as draft, draft.open("wb") as stream:
                 np.save(stream, array)
-            if name in ("words", "rows"):
-                digest.update(np.ascontiguousarray(array).data)
-        about = {"format": FORMAT, "count": len(part), "digest": digest.hexdigest()}
-        write_text(folder / _ABOUT, json.dumps(about))
+        write_text(folder / _ABOUT, json.dumps({"format": FORMAT, "count": len(order), "digest": digest.hexdigest()}))
         return cls.open(folder)
 
     @classmethod

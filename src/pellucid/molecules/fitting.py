@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pellucid import _processes
 from pellucid.bank import Bank
 from pellucid.games import Game
 from pellucid.minibatches import Minibatch, overlap_order, sample_minibatch
@@ -55,6 +56,8 @@ class PropertyFit(Fit[FittedProperties]):
     progress : bool
         Show progress bars.
     """
+
+    is_divisible = True
 
     def __init__(
         self,
@@ -105,7 +108,10 @@ class PropertyFit(Fit[FittedProperties]):
             self.held_out_points = featurize(self.held_out.smiles, morgan, progress)
             self.held_out_y = self.task.inner(self.held_out.y)
             self.validation = Batches(
-                lambda chosen, _: ValidationBatch(chosen), len(self.held_out), size=model.batch_size, seed=None
+                lambda chosen, _: ValidationBatch(_processes.part(chosen)),
+                len(self.held_out),
+                size=model.batch_size,
+                seed=None,
             )
 
     def _new_play(self, game: Game) -> FreshPlay | Bank:
@@ -121,11 +127,13 @@ class PropertyFit(Fit[FittedProperties]):
     def take(self, chosen: Tensor, generator: torch.Generator) -> Minibatch | Tensor:
         """A batch to learn from."""
         if not isinstance(self.play, FreshPlay):
-            return chosen
+            return _processes.part(chosen)
+        playing = _processes.part_size(max(round(self.model.share * len(chosen)), 1))
+        own = _processes.part(chosen)
         return sample_minibatch(
             self.neighborhoods.hoods,
-            chosen,
-            share=self.model.share,
+            own,
+            share=playing / len(own),
             max_members=self.model.members,
             generator=generator,
         )
@@ -145,7 +153,8 @@ class PropertyFit(Fit[FittedProperties]):
                 self.play.refit()
             penalty = self.play.penalty(self.task.values(outputs), labeled)
         elif self.play is not None and isinstance(batch, Minibatch):
-            penalty = self.play.penalty(self.network, outputs, batch.to("cpu"))
+            with _processes.counting_share(self.model.share):
+                penalty = self.play.penalty(self.network, outputs, batch.to("cpu"))
         else:
             return {"loss": fit}
         return {"loss": fit + penalty, "fit": fit, "penalty": penalty}

@@ -101,9 +101,17 @@ class GraphNetwork(nn.Module):
 
     def forward(self, graphs: GraphBatch) -> Tensor:
         """(B, outputs) for a batch of `Graphs`."""
+        return self.outputs(self.atoms(graphs), graphs)
+
+    def atoms(self, graphs: GraphBatch) -> Tensor:
+        """(atoms, width) vectors of the atoms."""
         weights = next(self.parameters())
-        graphs = graphs.to(weights.device).to_precision(weights.dtype)
-        atoms = self.message_passing(graphs)
+        vectors: Tensor = self.message_passing(graphs.to(weights.device).to_precision(weights.dtype))
+        return vectors
+
+    def outputs(self, atoms: Tensor, graphs: GraphBatch) -> Tensor:
+        """(B, outputs) from the vectors of the atoms."""
+        graphs = graphs.to(atoms.device)
         counts = torch.bincount(graphs.batch, minlength=len(graphs))
         outputs: Tensor = self.head(sums(atoms, graphs.batch, len(graphs)) / counts[:, None])
         return outputs

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rdkit import rdBase
 
-from pellucid.domains import MessageCallback
-from pellucid.errors import InputError
 from pellucid.molecules.certainty import Certainty
 from pellucid.molecules.explanation import MoleculeExplanation
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.property_model import PropertyModel
 from pellucid.molecules.table import canonical
 from pellucid.numbers import percent, significant
-from pellucid.tables import Table, read_table
+from pellucid.row_domains import PredictedRows
+from pellucid.tables import Table
 from pellucid.trust import FEWEST, no_bound_reason
 
-# The column of what is predicted in place of a salt or a mixture.
-_FRAGMENT = "predicted as"
+# The columns of what is predicted in place of a salt or a mixture, and of why there is no prediction.
+_FRAGMENT, _PROBLEM = "predicted as", "problem"
 
 
-def prediction_table(
-    model: PropertyModel,
-    path: Path,
-    *,
-    column: str | None,
-    certainty: bool = False,
-    trust: bool,
-    level: float,
-    progress: bool,
-    warn: MessageCallback,
-) -> Iterator[list[Any]]:
+def predicted_rows(
+    model: PropertyModel, table: Table, *, column: str | None, certainty: bool, trust: bool, level: float
+) -> PredictedRows:
     """The rows of a table, each followed by its predictions, or by why it has none.
 
     Parameters
     ----------
     model : PropertyModel
         A trained model.
-    path : Path
-        A table with a column of SMILES.
+    table : Table
+        The rows.
     column : str, optional
         The column of SMILES; by default it is found by its name.
     certainty : bool
@@ -52,12 +42,7 @@ def prediction_table(
         Also write the values of each molecule's witness, its deviation and its bound.
     level : float
         The confidence of intervals and bounds.
-    progress : bool
-        Show progress bars.
-    warn : callable
-        Called with sentences on rows without a prediction, a witness or a bound.
     """
-    table = read_table(path)
     texts = table.column(smiles_column(table.header, column, table.source))
     with rdBase.BlockLogs():  # what is wrong with a row is written into the table
         molecules = [canonical(text) for text in texts]
@@ -67,32 +52,27 @@ def prediction_table(
     if certainty and valid:
         sure = dict(zip(valid, model.certainty(valid, level=level), strict=True))
     if trust and valid:
-        explanations = {e.smiles: e for e in model.explain_many(valid, level=level, progress=progress)}
+        explanations = {e.smiles: e for e in model.explain_many(valid, level=level, progress=False)}
     invalid = [row for row, (_, reason) in zip(table.numbers, molecules, strict=True) if reason]
-    if invalid:
-        warn(
-            f'{len(invalid)} of {len(molecules)} rows have no prediction, see the column "problem"; the first is row '
-            f"{invalid[0]}."
-        )
-    rows = zip(table.numbers, texts, molecules, strict=True)
-    fragments = [row for row, text, (_, reason) in rows if "." in text and not reason]
-    if fragments:
-        warn(
-            f"{len(fragments)} of {len(molecules)} rows, the first of them row {fragments[0]}, hold several fragments, "
-            f'and the largest organic one is predicted; see the column "{_FRAGMENT}".'
-        )
+    numbered = zip(table.numbers, texts, molecules, strict=True)
+    fragments = [row for row, text, (_, reason) in numbered if "." in text and not reason]
+    facts: dict[str, Any] = {
+        "rows": len(molecules),
+        "invalid": invalid[:1],
+        "invalid_count": len(invalid),
+        "fragments": fragments[:1],
+        "fragments_count": len(fragments),
+    }
     names = [f"predicted: {name}" for name in model.targets_]
     if certainty:
         names += _certainty_names(model, level)
-        _warn_of_unknown(model, [sure[smiles] for smiles, reason in molecules if not reason], warn)
+        facts |= _certainty_facts(model, [sure[smiles] for smiles, reason in molecules if not reason])
     if trust:
         noun = model.witness_noun
         kinds = (noun, "deviation", f"{noun}-network bound {percent(level)}")
         names += [*(f"{kind}: {name}" for kind in kinds for name in model.targets_), "members", "note"]
-        _warn_of_missing([explanations[smiles] for smiles, reason in molecules if not reason], warn)
-    header = [*names, *([_FRAGMENT] if fragments else []), *(["problem"] if invalid else [])]
-    _require_new(header, table)
-    yield [*table.header, *header]
+        facts |= _trust_facts([explanations[smiles] for smiles, reason in molecules if not reason])
+    rows = []
     for row, text, (smiles, reason) in zip(table.rows, texts, molecules, strict=True):
         cells: list[Any] = [""] * len(names)
         if not reason:
@@ -101,19 +81,50 @@ def prediction_table(
                 *(_certainty_cells(sure[smiles], model) if certainty else []),
                 *(_trust_cells(explanations[smiles]) if trust else []),
             ]
-        fragment = [smiles if "." in text else ""] if fragments else []
-        yield [*row, *cells, *fragment, *([reason] if invalid else [])]
+        rows.append([*row, *cells, smiles if "." in text and not reason else "", reason])
+    unused = [name for name, used in ((_FRAGMENT, fragments), (_PROBLEM, invalid)) if not used]
+    return PredictedRows(header=[*table.header, *names, _FRAGMENT, _PROBLEM], rows=rows, unused=unused, facts=facts)
 
 
-def _require_new(names: Sequence[str], table: Table) -> None:
-    """Refuse a table that has columns of the names of those that are added: predictions of predictions."""
-    both = [name for name in names if name in table.header]
-    if both:
-        raise InputError(
-            f"{table.source} must have no column that predictions are written into",
-            got=f"{both[0]!r}, as in a table of predictions",
-            cure="predict the table that this was made of, or rename the column",
+def prediction_notes(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sentences on rows without a prediction, a witness or a bound, from the facts of `predicted_rows`."""
+
+    def total(key: str) -> int:
+        return sum(each.get(key, 0) for each in facts)
+
+    def first(key: str) -> Any:
+        return next((each[key][0] for each in facts if each.get(key)), None)
+
+    rows, notes = total("rows"), []
+    if total("invalid_count"):
+        notes.append(
+            f'{total("invalid_count")} of {rows} rows have no prediction, see the column "{_PROBLEM}"; the first is '
+            f"row {first('invalid')}."
         )
+    if total("fragments_count"):
+        notes.append(
+            f"{total('fragments_count')} of {rows} rows, the first of them row {first('fragments')}, hold several "
+            f'fragments, and the largest organic one is predicted; see the column "{_FRAGMENT}".'
+        )
+    if first("uncalibrated"):
+        notes.append(
+            f"There are no {first('uncalibrated')}: the model was not calibrated on held-out molecules with measured "
+            "values."
+        )
+    if total("unsure_count"):
+        kind, level = first("unsure")
+        notes.append(
+            f"There are no {kind} in {total('unsure_count')} rows: too few molecules that are about as similar to the "
+            f"training molecules were held out for {percent(level)} confidence."
+        )
+    if total("unwitnessed_count"):
+        count = f"{total('unwitnessed_count')} of {total('explained_count')} molecules"
+        notes.append(f'{count} have too few similar ones for a {first("noun")}; see the column "note".')
+    if total("unbounded_count"):
+        none = total("boundless_count") == total("explained_count") - total("unwitnessed_count")
+        count = "no bounds" if none else f"bounds missing in {total('unbounded_count')} rows"
+        notes.append(f"There are {count}: {first('unbounded')}.")
+    return notes
 
 
 def _certainty_names(model: PropertyModel, level: float) -> list[str]:
@@ -140,18 +151,13 @@ def _certainty_cells(certainty: Certainty, model: PropertyModel) -> list[Any]:
     return [*known, nearest.smiles, *_short([nearest.similarity]), *_short(nearest.measured)]
 
 
-def _warn_of_unknown(model: PropertyModel, known: Sequence[Certainty], warn: MessageCallback) -> None:
-    """Warn of predictions of which it is not known how sure they are."""
+def _certainty_facts(model: PropertyModel, known: Sequence[Certainty]) -> dict[str, Any]:
+    """In how many rows it is not known how sure a prediction is, and why."""
     kind = "prediction intervals" if model.task == "regression" else "calibrated probabilities"
     if model.intervals_ is None and model.probabilities_ is None:
-        warn(f"There are no {kind}: the model was not calibrated on held-out molecules with measured values.")
-        return
+        return {"uncalibrated": [kind]}
     missing = [c for c in known if c.interval is not None and np.isnan(c.interval).any()]
-    if missing:
-        warn(
-            f"There are no {kind} in {len(missing)} rows: too few molecules that are about as similar to the training "
-            f"molecules were held out for {percent(missing[0].level)} confidence."
-        )
+    return {"unsure": [(kind, missing[0].level)] if missing else [], "unsure_count": len(missing)}
 
 
 def _note(explanation: MoleculeExplanation) -> str:
@@ -169,17 +175,18 @@ def _trust_cells(explanation: MoleculeExplanation) -> list[Any]:
     return [*answers, *bound, len(explanation.members), note]
 
 
-def _warn_of_missing(explanations: Sequence[MoleculeExplanation], warn: MessageCallback) -> None:
-    """Warn of molecules without a witness, or without a bound."""
+def _trust_facts(explanations: Sequence[MoleculeExplanation]) -> dict[str, Any]:
+    """How many molecules are without a witness, or without a bound, and why."""
     witnessed = [explanation for explanation in explanations if not _note(explanation)]
-    if len(witnessed) < len(explanations):
-        count = f"{len(explanations) - len(witnessed)} of {len(explanations)} molecules"
-        warn(f'{count} have too few similar ones for a {explanations[0].noun}; see the column "note".')
     unbounded = [e for e in witnessed if e.bound is None or (e.bound != e.bound).any()]
-    if unbounded:
-        none = all(explanation.bound is None for explanation in witnessed)
-        count = "no bounds" if none else f"bounds missing in {len(unbounded)} rows"
-        warn(f"There are {count}: {no_bound_reason(unbounded[0].level, unbounded[0].calibrated)}.")
+    return {
+        "noun": [explanation.noun for explanation in explanations[:1]],
+        "explained_count": len(explanations),
+        "unwitnessed_count": len(explanations) - len(witnessed),
+        "boundless_count": sum(explanation.bound is None for explanation in witnessed),
+        "unbounded_count": len(unbounded),
+        "unbounded": [no_bound_reason(e.level, e.calibrated) for e in unbounded[:1]],
+    }
 
 
 def _short(values: Any) -> list[Any]:

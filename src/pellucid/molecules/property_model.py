@@ -41,6 +41,7 @@ from pellucid.molecules.scores import PropertyScores, score
 from pellucid.molecules.table import Molecules, Rejection, canonicals
 from pellucid.molecules.tasks import Task
 from pellucid.molecules.tree_explanation import bit_names
+from pellucid.training.hardware import Hardware
 from pellucid.trust import LEVEL, Calibration, HeldOut, check_level, held_out
 from pellucid.witnesses import Witnesses, WitnessFamily
 
@@ -187,6 +188,9 @@ class PropertyModel(PropertySettings):
         resume: bool = False,
         progress: bool = True,
         device: str = "auto",
+        devices: int = 1,
+        nodes: int = 1,
+        strategy: Literal["auto", "ddp"] = "auto",
     ) -> PropertyModel:
         """Learn from molecules and their measured values.
 
@@ -220,7 +224,13 @@ class PropertyModel(PropertySettings):
             Show progress bars.
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        devices, nodes : int
+            Processes on each machine, each with a core or a GPU of its own, and machines; see `Hardware`. The result is
+            that of one process, up to rounding.
+        strategy : {"auto", "ddp"}
+            How processes average gradients; see `Hardware`.
         """
+        hardware = Hardware(device=device, devices=devices, nodes=nodes, strategy=strategy)
         molecules = molecules_of(smiles, y, targets, on_error)
         learned, held_out = hold_out_validation(molecules, validation, self.seed, on_error)
         labeled = set(molecules.smiles)
@@ -228,7 +238,7 @@ class PropertyModel(PropertySettings):
         fit = PropertyFit(
             self, molecules, learned, held_out, pool=unlabeled, groups=groups, network=network, progress=progress
         )
-        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
+        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, hardware=hardware)
 
     # -- use ---------------------------------------------------------------------------------------------------
 
@@ -406,9 +416,31 @@ class PropertyModel(PropertySettings):
             Show progress bars.
         """
         molecules = molecules_of(smiles, y, self.targets_, "raise")
+        return self._scores(molecules, self._witnesses_of(molecules, delta=delta, progress=progress))
+
+    def evaluate_held_out(
+        self, molecules: Molecules, *, seed: int = 0, progress: bool = False
+    ) -> tuple[PropertyScores, HeldOut]:
+        """What `evaluate` and `held_out` say of the same molecules, with one pass of their members through the network.
+
+        Parameters
+        ----------
+        molecules : Molecules
+            Molecules and their measured values.
+        seed : int
+            Chooses the members that are left out.
+        progress : bool
+            Show progress bars.
+        """
+        witnesses = self._witnesses_of(molecules, progress=progress)
+        left_out = held_out(witnesses.f, witnesses.x, witnesses.hoods, self.family(), seed=seed)
+        return self._scores(molecules, witnesses), left_out
+
+    def _witnesses_of(self, molecules: Molecules, *, delta: int | None = None, progress: bool = False) -> Witnesses:
         require_targets(molecules, self.targets_)
-        neighborhoods = self.neighborhoods(molecules.smiles, progress=progress)
-        witnesses = self.witnesses(neighborhoods, delta=delta, progress=progress)
+        return self.witnesses(self.neighborhoods(molecules.smiles, progress=progress), delta=delta, progress=progress)
+
+    def _scores(self, molecules: Molecules, witnesses: Witnesses) -> PropertyScores:
         return score(witnesses, molecules.y, self.task_, self.targets_)
 
     def _values(self, points: MoleculePoints) -> Tensor:

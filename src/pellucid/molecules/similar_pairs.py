@@ -8,7 +8,7 @@ threshold: whoever computes it, and in whatever order, writes the same bytes.
 
 from __future__ import annotations
 
-import hashlib
+import io
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid import _checks
-from pellucid.errors import InputError, Parameter
+from pellucid.errors import InputError
 from pellucid.molecules.fingerprint_files import Array, FingerprintFile
 from pellucid.molecules.fingerprints import SimilarityHits, check_threshold
-from pellucid.writing import replacing
+from pellucid.sharding import Executor, Job, Range, identity_of, run
+from pellucid.sharding.files import read_shard_file
 
 _QUERIES = 2048  # that pass by each tile of the pool together
 
@@ -56,63 +57,8 @@ def ranges(file: FingerprintFile, shards: int, *, threshold: float = 0.6) -> lis
     return list(pairwise(bounds))
 
 
-def shard_path(folder: str | Path, file: FingerprintFile, begin: int, end: int, *, threshold: float = 0.6) -> Path:
-    """Where the shard of a range is written; those of other fingerprints or thresholds have other names."""
-    key = hashlib.sha256(f"{file.digest} {float(threshold)!r}".encode()).hexdigest()[:12]
-    return Path(folder) / f"pairs-{key}-{begin:012d}-{end:012d}.npz"
-
-
-def write_shard(fingerprints: str | Path, begin: int, end: int, folder: str | Path, *, threshold: float = 0.6) -> Path:
-    """Find the pairs whose first set is in a range of rows, and write them, unless they have been written.
-
-    Takes names and numbers alone, so that any process of any machine that sees the folders may be given it.
-
-    Parameters
-    ----------
-    fingerprints : str or Path
-        The folder of a `FingerprintFile`.
-    begin, end : int
-        The range, in the order of the file.
-    folder : str or Path
-        Where to write the shard.
-    threshold : float
-        The similarity that pairs exceed.
-    """
-    file = FingerprintFile.open(fingerprints)
-    if not 0 <= begin < end <= len(file):
-        raise InputError(
-            f"`begin` and {Parameter('end')} must be a range of the {len(file):,} fingerprints",
-            got=f"{begin} and {end}",
-            cure="take those of `ranges`",
-            parameter="begin",
-        )
-    need = _need(file, threshold)
-    path = shard_path(folder, file, begin, end, threshold=threshold)
-    if path.exists():
-        return path
-    first, second, common = _search(file, need, begin, end)
-    union = file.counts[first] + file.counts[second] - common
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as draft, draft.open("wb") as stream:
-        np.savez(stream, first=file.rows[first], second=file.rows[second], similarity=common / union)
-    return path
-
-
-def read_shard(path: str | Path) -> Pairs:
-    """The pairs of a shard."""
-    try:
-        with np.load(path) as content:
-            return Pairs(*(content[name] for name in Pairs._fields))
-    except (ValueError, KeyError, EOFError) as error:
-        raise InputError(
-            "A shard must hold pairs as `write_shard` writes them", got=f"{path}", cure="delete it, and write it again"
-        ) from error
-
-
-def find_pairs(
-    fingerprints: str | Path, folder: str | Path, *, threshold: float = 0.6, shards: int = 64, progress: bool = True
-) -> list[Path]:
-    """Write all shards that are missing, one after the other in this process, and return where they are.
+def pairs_job(fingerprints: str | Path, folder: str | Path, *, threshold: float = 0.6, shards: int = 64) -> Job:
+    """The search for all pairs, as a job in shards; see `pellucid.sharding`.
 
     Parameters
     ----------
@@ -124,14 +70,71 @@ def find_pairs(
         The similarity that pairs exceed.
     shards : int
         Their number.
+    """
+    file = FingerprintFile.open(fingerprints)
+    return Job(
+        name="pairs",
+        work=_pairs_range,
+        arguments={"fingerprints": Path(fingerprints).resolve(), "threshold": float(threshold)},
+        ranges=[Range(begin, end) for begin, end in ranges(file, shards, threshold=threshold)],
+        folder=Path(folder).resolve(),
+        identity=identity_of({"job": "pairs", "threshold": float(threshold)}, file.digest),
+        unit="molecules",
+    )
+
+
+def _pairs_range(begin: int, end: int, *, fingerprints: Path, threshold: float) -> bytes:
+    """The pairs whose first set is in a range of rows, in the order of the file."""
+    file = FingerprintFile.open(fingerprints)
+    first, second, common = _search(file, _need(file, threshold), begin, end)
+    union = file.counts[first] + file.counts[second] - common
+    stream = io.BytesIO()
+    np.savez(stream, first=file.rows[first], second=file.rows[second], similarity=common / union)
+    return stream.getvalue()
+
+
+def read_shard(path: str | Path) -> Pairs:
+    """The pairs of a shard."""
+    content = read_shard_file(Path(path))
+    if content is None:
+        raise InputError(
+            "A shard must hold pairs as `find_pairs` writes them",
+            got=f"{path}, which does not",
+            cure="call `find_pairs` again: it makes what is missing or damaged",
+        )
+    with np.load(io.BytesIO(content)) as arrays:
+        return Pairs(*(arrays[name] for name in Pairs._fields))
+
+
+def find_pairs(
+    fingerprints: str | Path,
+    folder: str | Path,
+    *,
+    threshold: float = 0.6,
+    shards: int = 64,
+    executor: Executor | None = None,
+    progress: bool = True,
+) -> list[Path]:
+    """Write all shards that are missing or damaged, and return where they are.
+
+    Parameters
+    ----------
+    fingerprints : str or Path
+        The folder of a `FingerprintFile`.
+    folder : str or Path
+        Where to write the shards.
+    threshold : float
+        The similarity that pairs exceed.
+    shards : int
+        Their number.
+    executor : Executor, optional
+        Who computes; by default this process, one shard after the other. See `pellucid.sharding.executor_of`.
     progress : bool
         Show a progress bar, with the time that is left.
     """
-    from tqdm.auto import tqdm
-
-    parts = ranges(FingerprintFile.open(fingerprints), shards, threshold=threshold)
-    bar = tqdm(parts, desc="similar pairs", unit="shard", disable=not progress)
-    return [write_shard(fingerprints, begin, end, folder, threshold=threshold) for begin, end in bar]
+    job = pairs_job(fingerprints, folder, threshold=threshold, shards=shards)
+    run(job, executor, progress=progress)
+    return [job.path(part) for part in job.ranges]
 
 
 def neighbors_of(pairs: Iterable[Pairs], count: int) -> SimilarityHits:

@@ -44,6 +44,8 @@ class Molecules:
     """Rejected rows; and cells, such as ">10", that were left blank."""
     stripped: int = 0
     """Rows of salts and mixtures, of which the largest organic fragment was kept."""
+    flattened: int = 0
+    """Rows whose stereochemistry was dropped, where a model does not see it."""
     ignored: tuple[str, ...] = ()
     """Columns of the source that were not read as targets."""
     names: tuple[str, ...] = field(default=(), repr=False)
@@ -79,6 +81,7 @@ class Molecules:
             names=tuple(self.names[i] for i in indices),
             rejected=(),
             stripped=0,
+            flattened=0,
         )
 
     def labels(self) -> list[str]:

@@ -14,7 +14,9 @@ __all__ = ["MINUS", "NOTHING", "change", "counted", "decimals", "duration", "fix
 
 MINUS = "\u2212"
 NOTHING = "\u2013"
-_HYPHEN = re.compile(r"-(?=\d|inf)")
+# Not those of dates, of names such as "covid-19", nor the letters of "inflation".
+_HYPHEN = re.compile(r"(?<!\w)-(?=\d|\.\d|inf\b)|(?<=\de)-(?=\d)")
+_INFINITE = re.compile(r"\binf\b")
 _Arguments = ParamSpec("_Arguments")
 
 
@@ -23,12 +25,12 @@ def typeset(text: str) -> str:
 
     Examples
     --------
-    >>> typeset("-12 %"), typeset("1e-7"), typeset("-"), typeset("-inf")
-    ('\u221212\u00a0%', '1e\u22127', '\u2013', '\u2212\u221e')
+    >>> typeset("-12 %"), typeset("1e-7"), typeset("-"), typeset("-inf"), typeset("inflation on 2020-01-02")
+    ('\u221212\u00a0%', '1e\u22127', '\u2013', '\u2212\u221e', 'inflation on 2020-01-02')
     """
     if text == numbers.NOTHING:
         return NOTHING
-    return _HYPHEN.sub(MINUS, text).replace("inf", "\u221e").replace(" %", "\u00a0%")
+    return _INFINITE.sub("\u221e", _HYPHEN.sub(MINUS, text)).replace(" %", "\u00a0%")
 
 
 def _typeset(write: Callable[_Arguments, str]) -> Callable[_Arguments, str]:

@@ -70,9 +70,26 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         name: getattr(numbers, name) for name in ("number", "fixed", "percent", "change", "counted", "duration")
-    } | {"day": _day}
+    } | {"day": _day, "coded": coded}
     environment.globals |= {"asset": _asset, "digest": _digest, "tone": tone}
     return environment
+
+
+def coded(sentence: str) -> Markup:
+    """A sentence in which words between two backticks are code, everything else as it is.
+
+    Examples
+    --------
+    >>> print(coded("`a < b` holds"))
+    <span class="code">a &lt; b</span> holds
+    """
+    from markupsafe import Markup, escape
+
+    parts = sentence.split("`")
+    if len(parts) % 2 == 0:  # one of them is a sign of its own
+        return escape(sentence)
+    span = Markup('<span class="code">{}</span>')
+    return Markup("").join(span.format(part) if i % 2 else escape(part) for i, part in enumerate(parts))
 
 
 def _asset(name: str) -> Markup:

@@ -39,7 +39,7 @@ def common(summary: RunSummary, *, calibrated_on: str = "neighborhood") -> dict[
         "version": summary.pellucid,
         "description": summary.data.description,
         "models": list(summary.models),
-        "baseline": summary.baseline,
+        "baselines": summary.baselines,
         "tiles": tiles(summary),
         "verdict": summary.verdict,
         "scores": scores(summary),
@@ -79,18 +79,16 @@ def of_explanations(
 def scores(summary: RunSummary) -> list[dict[str, Any]]:
     """A row for each measure: the value of every model, which of them is better, and the change from DEEP to GAME.
 
-    The baseline, where there is one, has a column of its own, and may be the best of all.
+    Baselines, where there are any, have columns of their own, and may be the best of all.
     """
-    baseline = summary.baseline.scores if summary.baseline else {}
     rows = []
     for measure in summary.measures:
         values = {name: model.scores.get(measure.key) for name, model in summary.models.items()}
-        finite: dict[str | None, float] = {name: value for name, value in values.items() if _is_finite(value)}
+        finite: dict[str | int, float] = {name: value for name, value in values.items() if _is_finite(value)}
         if not finite:
             continue
-        simple = baseline.get(measure.key)
-        if _is_finite(simple):
-            finite[None] = simple  # the baseline
+        simple = [baseline.scores.get(measure.key) for baseline in summary.baselines]
+        finite |= {i: value for i, value in enumerate(simple) if _is_finite(value)}
         best = (min if measure.better == "lower" else max)(finite.values())
         # Where they tie, as far as the digits show, none is better.
         differ = len(set(map(number, finite.values()))) > 1
@@ -100,7 +98,7 @@ def scores(summary: RunSummary) -> list[dict[str, Any]]:
                 "about": measure.about,
                 "better": measure.better,
                 "values": values,
-                "baseline": simple,
+                "baselines": simple,
                 "winners": [name for name, value in finite.items() if value == best] if differ else [],
                 "change": change(values.get("DEEP"), values.get("GAME")) if len(values) > 1 else None,
             }

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter
-from pellucid.locking import locked
+from pellucid.locking import locked, require_unused
 from pellucid.options import Options, options_of, updated
 from pellucid.runs import occupied
 from pellucid.runs.occupied import CHECKPOINTS, READING
@@ -75,6 +75,7 @@ def check_folder(folder: Path, *, resume: bool, force: bool = False, data: Path 
             cure=f"choose another folder with {Parameter('out')}",
             parameter="out",
         )
+    require_unused(folder)
     if not resume:
         occupied.require_free(folder, force=force)
     elif force:

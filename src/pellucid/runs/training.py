@@ -13,11 +13,13 @@ from typing import Any, Generic, NamedTuple
 
 from pellucid import summaries
 from pellucid.domains import Data, Domain, MessageCallback, ModelT, Plan, Source
+from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
 from pellucid.runs.folders import check_folder, opened, save_reading
 from pellucid.runs.occupied import CHECKPOINTS, REPORT, is_model_begun
 from pellucid.runs.results import report_examples, scores, trust_summary
 from pellucid.summaries import MODEL_FOLDERS, DataSummary, ModelSummary, RunSummary, TradeOff, Trial
+from pellucid.training.hardware import Hardware
 from pellucid.trust import LEVEL, check_level
 from pellucid.verdicts import unexplained, verdict
 from pellucid.weights import MULTIPLES, TOLERANCE, check_tolerance, trade_off
@@ -75,13 +77,13 @@ def train(
         Takes sentences about what is going on.
     """
     folder, tolerance, level = Path(folder), check_tolerance(tolerance), check_level(level)
+    check_machines(settings, force=force)
     check_folder(folder, resume=resume, force=force, data=source.path)
     domain.check(settings)
     plan = domain.plan(source, settings, weight=weight)
     for sentence in _describe(domain, plan):
         say(sentence)
-    usual = plan.model.weight
-    weights = [round(usual * multiple, 6) for multiple in MULTIPLES] if tune_weight else [usual]
+    weights = _weights(plan, tune_weight)
     with opened(folder, resume=resume, force=force):
         models, costs = _train_models(domain, plan, settings, folder, weights, tolerance, progress, say)
         say(f"measuring on the test {domain.samples}")
@@ -91,6 +93,59 @@ def train(
         domain.write_report(summary, folder / REPORT)
         summaries.write(folder, summary)  # the last: a run with a summary is finished
     return summary
+
+
+def assist(
+    domain: Domain[Data, ModelT],
+    source: Source[Data],
+    settings: Any,
+    folder: str | Path,
+    *,
+    weight: float | None = None,
+    tune_weight: bool = False,
+    tolerance: float = TOLERANCE,
+    progress: bool = True,
+    say: MessageCallback = lambda _: None,
+) -> None:
+    """Take part, as one of several machines but the first, in a run that the first one trains and records.
+
+    Parameters
+    ----------
+    domain, source, settings : object
+        As those of `train` on the first machine.
+    folder : str or Path
+        The folder of the run, which all machines see; nothing is written there.
+    weight, tune_weight, tolerance, progress, say : object
+        As those of `train` on the first machine.
+    """
+    check_machines(settings)
+    domain.check(settings)
+    plan = domain.plan(source, settings, weight=weight)
+    _train_models(
+        domain, plan, settings, Path(folder), _weights(plan, tune_weight), check_tolerance(tolerance), progress, say,
+        first=False,
+    )  # fmt: skip
+
+
+def is_first_machine(settings: Any) -> bool:
+    """Whether this machine is the one that writes the results; options of its hardware that cannot be are refused."""
+    return Hardware(**settings.hardware()).node == 0
+
+
+def check_machines(settings: Any, *, force: bool = False) -> None:
+    """Refuse options of the hardware that cannot be, and to replace a run that other machines may look at."""
+    if Hardware(**settings.hardware()).nodes > 1 and force:
+        raise InputError(
+            "A run on several machines needs a folder without an earlier run",
+            got=f"{Parameter('force', True)}",
+            cure="delete the folder first",
+            parameter="force",
+        )
+
+
+def _weights(plan: Plan[Data, ModelT], tune: bool) -> list[float]:
+    usual = plan.model.weight
+    return [round(usual * multiple, 6) for multiple in MULTIPLES] if tune else [usual]
 
 
 def _describe(domain: Domain[Data, ModelT], plan: Plan[Data, ModelT]) -> list[str]:
@@ -125,8 +180,13 @@ def _train_models(
     tolerance: float,
     progress: bool,
     say: MessageCallback,
+    *,
+    first: bool = True,
 ) -> tuple[dict[str, _Trained[ModelT]], TradeOff | None]:
-    """Train DEEP and a GAME for each weight, choose among these, and save DEEP and the chosen GAME."""
+    """Train DEEP and a GAME for each weight, choose among these, and save DEEP and the chosen GAME.
+
+    Machines other than the first go on wherever that one does, and save nothing.
+    """
     games = [] if plan.model.game is None else list(dict.fromkeys(weights))
     trained: dict[float | None, _Trained[ModelT]] = {}
     for number, weight in enumerate([None, *games], 1):
@@ -135,7 +195,7 @@ def _train_models(
         checkpoints = folder / CHECKPOINTS / ("deep" if weight is None else f"game-{weight:g}")
         begun = is_model_begun(checkpoints)
         start = time.monotonic()
-        model = domain.fit(model, plan, settings, folder=checkpoints, resume=begun, progress=progress)
+        model = domain.fit(model, plan, settings, folder=checkpoints, resume=begun or not first, progress=progress)
         trained[weight] = _Trained(model, weight, None if begun else round(time.monotonic() - start, 1))
     trials = []
     if len(games) > 1:
@@ -145,7 +205,7 @@ def _train_models(
     models = {"DEEP": trained[None]}
     if games:
         models["GAME"] = trained[costs.chosen if costs else games[0]]
-    for name, entry in models.items():
+    for name, entry in models.items() if first else ():
         entry.model.save(folder / MODEL_FOLDERS[name])
     return models, costs
 
@@ -227,7 +287,7 @@ def _summarize(
         trust=trust_summary(evaluations, level),
         explanations=report_examples(points, domain),
         trade_off=costs,
-        baseline=domain.baseline(plan),
+        baselines=tuple(domain.baselines(plan)),
         landscape=domain.landscape(main, test, progress=progress),
     )
 

@@ -43,7 +43,7 @@ def train_and_validation(
 
 def context_of(values: Any, channels: tuple[str, ...], length: int) -> np.ndarray:
     """(length, c) or (B, length, c): the last values before a forecast."""
-    array = numbers_of(values, channels, "context")
+    array = numbers_of(values, channels, "context", last=length)
     if array.shape[-2] < length:
         raise InputError(
             f"A context must have at least {length} rows",
@@ -68,8 +68,10 @@ def future_of(values: Any, channels: tuple[str, ...], horizon: int) -> np.ndarra
     return array
 
 
-def numbers_of(values: Any, channels: tuple[str, ...], name: str) -> np.ndarray:
-    """An array, table or file as an array (t, c) or (B, t, c) of finite numbers of these channels."""
+def numbers_of(values: Any, channels: tuple[str, ...], name: str, *, last: int | None = None) -> np.ndarray:
+    """An array, table or file as an array (t, c) or (B, t, c) of finite numbers of these channels; the last rows, or
+    all.
+    """
     if isinstance(values, str | Path | Recordings) or hasattr(values, "columns"):
         source = recordings(values, channels)
         if len(source) > 1:
@@ -103,11 +105,13 @@ def numbers_of(values: Any, channels: tuple[str, ...], name: str) -> np.ndarray:
             cure="check the order of its dimensions",
             parameter=name,
         )
+    before = 0 if last is None else max(array.shape[-2] - last, 0)
+    array = array[..., before:, :]  # nothing else is read from a disk
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         raise InputError(
             f"{Parameter(name)} must have no missing or infinite values",
-            got=f"{array[tuple(bad[0])]} in channel {channels[bad[0][-1]]!r}, row {bad[0][-2] + 1}",
+            got=f"{array[tuple(bad[0])]} in channel {channels[bad[0][-1]]!r}, row {before + bad[0][-2] + 1}",
             cure="fill the gap",
             parameter=name,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
+from pellucid.series.subsequences import Subsequences, row_blocks
 from pellucid.splitting import hold_out
 from pellucid.tables import LARGEST
 
@@ -70,7 +71,7 @@ class Recordings:
                 )
             if not len(table):
                 raise InputError("Every recording must have rows", got=f"none in {source}", cure="leave it out")
-            bad = np.argwhere(~np.isfinite(table))
+            bad = _places(table, lambda block: ~np.isfinite(block))
             if len(bad):
                 row, column = bad[0]
                 raise InputError(
@@ -81,7 +82,7 @@ class Recordings:
                     ),
                     cure="fill the gap, or split the recording there",
                 )
-            large = np.argwhere(np.abs(table) > LARGEST)
+            large = _places(table, lambda block: np.abs(block) > LARGEST)
             if len(large):
                 row, column = large[0]
                 raise InputError(
@@ -181,6 +182,11 @@ class Recordings:
         """
         length = _checks.whole(length, 1, "length")
         stride = length if stride is None else _checks.whole(stride, 1, "stride")
+        self._require_length(length)
+        return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
+
+    def _require_length(self, length: int) -> None:
+        """Refuse a recording that has fewer rows, unless it is a piece of one that was cut and others have more."""
         longest = max(map(len, self.values))
         pieces = Counter(origin.label for origin in self.origins)
         for table, source, origin in zip(self.values, self.sources, self.origins, strict=True):
@@ -192,11 +198,17 @@ class Recordings:
                     got=f"{len(table)} in {source}{cut}",
                     cure="leave it out, or choose a shorter context or horizon",
                 )
-        return [(i, row) for i, table in enumerate(self.values) for row in range(0, len(table) - length + 1, stride)]
+
+    def subsequences(self, length: int, *, stride: int | None = None) -> Subsequences:
+        """The same as `sequences`, each copied when it is asked for."""
+        length = _checks.whole(length, 1, "length")
+        self._require_length(length)
+        stride = length if stride is None else _checks.whole(stride, 1, "stride")
+        return Subsequences(values=self.values, length=length, stride=stride)
 
     def sequences(self, length: int, *, stride: int | None = None) -> np.ndarray:
         """(S, length, c) subsequences of every recording; see `starts`."""
-        return np.stack([self.values[i][row : row + length] for i, row in self.starts(length, stride=stride)])
+        return self.subsequences(length, stride=stride)[:]
 
     def hold_out(self, share: float, length: int, *, seed: int = 0) -> tuple[Recordings, Recordings]:
         """Cut out disjoint pieces at random.
@@ -261,6 +273,12 @@ class Recordings:
             ),
             origins=tuple(origins),
         )
+
+
+def _places(table: np.ndarray, wrong: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """(n, 2) rows and columns of values with which something is wrong, found in blocks of rows."""
+    parts = [np.argwhere(wrong(block)) + np.array([begin, 0]) for begin, block in row_blocks(table)]
+    return np.concatenate(parts)
 
 
 def names_of(channels: str | Iterable[Any]) -> list[str]:

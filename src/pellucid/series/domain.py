@@ -100,10 +100,10 @@ class SeriesDomain(Domain["Recordings", "Forecaster"], SupportsMonitoring):
         """Scores of the forecasts and of their laws."""
         return measured(model, test)
 
-    def baseline(self, plan: Plan[Recordings, Forecaster]) -> BaselineSummary:
+    def baselines(self, plan: Plan[Recordings, Forecaster]) -> Sequence[BaselineSummary]:
         """One linear law for everything."""
         model = plan.model
-        return _linear_law(plan).measured(plan.parts.test, model.context, model.horizon)
+        return [_linear_law(plan).measured(plan.parts.test, model.context, model.horizon)]
 
     def poor_error(self, scores: Mapping[str, Any]) -> str:
         """Whether the next step can be forecast where the whole horizon cannot."""

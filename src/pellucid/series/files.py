@@ -12,7 +12,8 @@ import numpy as np
 from pellucid.errors import InputError, Parameter
 from pellucid.paths import files_in, kind_of
 from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, require_distinct
-from pellucid.series.gathering import checked_treatment, gather
+from pellucid.series.gathering import Treatment, checked_treatment, gather
+from pellucid.series.mapped import is_large, mapped
 from pellucid.series.tables import ColumnTable, from_arrow, tables_of
 from pellucid.tables import read_columns
 
@@ -45,7 +46,8 @@ def read(
         Text (cells separated by commas, semicolons, tabs or blanks, with or without a line of names), Parquet
         (.parquet), or NumPy's .npy and .npz. An .npz holds an array `x`, or one array of any name: (T, c), or (S, T,
         c) for S recordings; optionally `channels`, the names of the c channels, and `names`, those of the S
-        recordings.
+        recordings. An .npy of more than 256 MB is not read into memory: all its columns are channels, and rows are
+        read where they are needed.
     channels : str or sequence of str, optional
         The columns to use; by default all columns of numbers that are not times.
     drop : str or iterable of str, optional
@@ -85,6 +87,8 @@ def read(
             cure=f"change {Parameter('pattern')}",
         )
     wanted = None if channels is None else names_of(channels)
+    if kind == "file" and is_large(path) and treatment._replace(gaps="split") == Treatment():
+        return mapped(path, wanted)
     tables: list[ColumnTable] = []
     for file in files:
         try:
@@ -122,7 +126,9 @@ def _read_parquet(file: Path) -> Any:
     try:
         return parquet.read_table(file)
     except ArrowException as error:
-        raise InputError(f"{file.name} must be a Parquet file", got=f"one that cannot be read: {error}") from None
+        raise InputError(
+            f"{file.name} must be a Parquet file", got=f"one that cannot be read: {str(error).rstrip('.')}"
+        ) from None
 
 
 def _read_arrays(file: Path) -> list[ColumnTable]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid import _processes
 from pellucid.named_games import named_game
 from pellucid.series.data import Recordings
 from pellucid.series.fitted import ChosenSettings, FittedForecaster
@@ -74,6 +75,7 @@ class ForecastFit(Fit[FittedForecaster]):
     """
 
     network: Network
+    is_divisible = True
 
     def __init__(self, model: Forecaster, train: Recordings, validation: Recordings | None) -> None:
         self.model, self.channels = model, train.channels
@@ -88,7 +90,7 @@ class ForecastFit(Fit[FittedForecaster]):
         length = model.context + model.horizon
         firsts = torch.tensor(_first_rows(train, length, model.stride or model.horizon))
         self.batches = Batches(
-            lambda chosen, _: preparation.z[firsts[chosen][:, None] + torch.arange(length)],
+            lambda chosen, _: preparation.z[firsts[_processes.part(chosen)][:, None] + torch.arange(length)],
             len(firsts),
             size=model.batch_size,
             seed=model.seed,
@@ -98,7 +100,9 @@ class ForecastFit(Fit[FittedForecaster]):
         self.first_loss: float | None = None
         if validation is not None:
             self.validation_sequences = sequences = preparation.scaling.standardize(validation.sequences(length))
-            self.validation = Batches(lambda chosen, _: sequences[chosen], len(sequences), size=BATCH, seed=None)
+            self.validation = Batches(
+                lambda chosen, _: sequences[_processes.part(chosen)], len(sequences), size=BATCH, seed=None
+            )
             if preparation.law is not None:
                 self.first_loss = self._mean_loss(sequences)
 
@@ -118,7 +122,7 @@ class ForecastFit(Fit[FittedForecaster]):
         """The terms of a batch's loss: (B, context + horizon, c) standardized -> scalars."""
         model = self.model
         gaussian, _ = self.network(batch[:, :-1], last=model.horizon)
-        likelihood = gaussian.negative_log_likelihood(batch[:, model.context :]).mean()
+        likelihood = _processes.mean(gaussian.negative_log_likelihood(batch[:, model.context :]))
         if self.game is None:
             return {"loss": likelihood}
         outcome = self.game(*self.witness_fitter.points(gaussian.mean, batch[:, :-1]))

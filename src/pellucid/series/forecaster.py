@@ -24,7 +24,9 @@ from pellucid.series.scaling import Scaling
 from pellucid.series.scores import ForecastScores, forecast_scores
 from pellucid.series.sources import recordings, recordings_with_warnings
 from pellucid.series.steadiness import Steadiness, recording_steadiness
+from pellucid.series.subsequences import Subsequences
 from pellucid.series.witness_fitter import WitnessFitter
+from pellucid.training.hardware import Hardware
 from pellucid.trust import LEVEL, Calibration, HeldOut
 
 # More of these take more memory, or time, than there is.
@@ -195,6 +197,9 @@ class Forecaster(Model[FittedForecaster]):
         resume: bool = False,
         progress: bool = True,
         device: str = "auto",
+        devices: int = 1,
+        nodes: int = 1,
+        strategy: Literal["auto", "ddp"] = "auto",
     ) -> Forecaster:
         """Learn from recordings, cut into sequences of context + horizon values.
 
@@ -214,12 +219,23 @@ class Forecaster(Model[FittedForecaster]):
             Show a progress bar.
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        devices, nodes : int
+            Processes on each machine, each with a core or a GPU of its own, and machines; see `Hardware`. The result is
+            that of one process, up to rounding.
+        strategy : {"auto", "ddp"}
+            How processes average gradients; see `Hardware`.
         """
+        hardware = Hardware(device=device, devices=devices, nodes=nodes, strategy=strategy)
         source = recordings_with_warnings(data, self.channels)
         source.require_variation()
         train, held_out = train_and_validation(source, validation, self.context + self.horizon, self.seed)
         return self._train(
-            ForecastFit(self, train, held_out), held_out, folder=folder, resume=resume, progress=progress, device=device
+            ForecastFit(self, train, held_out),
+            held_out,
+            folder=folder,
+            resume=resume,
+            progress=progress,
+            hardware=hardware,
         )
 
     def settled(self, data: Any) -> tuple[Forecaster, list[str]]:
@@ -399,10 +415,10 @@ class Forecaster(Model[FittedForecaster]):
         """Distances (..., c) between predictor and witness, as `held_out` measures them, in the units of the data."""
         return self.witness_fitter.in_units(distances)
 
-    def _sequences(self, data: Any, stride: int | None = None) -> np.ndarray:
-        """(S, context + horizon, c) of recordings, disjoint unless there is a stride."""
-        return recordings(data, self.channels_).sequences(self.context + self.horizon, stride=stride)
+    def _sequences(self, data: Any, stride: int | None = None) -> Subsequences:
+        """(S, context + horizon, c) of recordings, disjoint unless there is a stride; a part of them in memory."""
+        return recordings(data, self.channels_).subsequences(self.context + self.horizon, stride=stride)
 
-    def _pieces(self, sequences: np.ndarray) -> Iterator[Tensor]:
+    def _pieces(self, sequences: np.ndarray | Subsequences) -> Iterator[Tensor]:
         for start in range(0, len(sequences), BATCH):
             yield self.scaling_.standardize(sequences[start : start + BATCH])

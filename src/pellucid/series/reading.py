@@ -59,8 +59,8 @@ class SeriesReading(Options):
 
         return read(
             path,
-            channels=names_in(self.channels) if channels is None else channels,
-            drop=names_in(self.drop) or (),
+            channels=names_in(self.channels, "channels") if channels is None else channels,
+            drop=names_in(self.drop, "drop") or (),
             by=self.by,
             pivot=self.pivot,
             fill=self.fill,

@@ -188,17 +188,15 @@ def _check_units(batch: Recordings, tally: Tally) -> None:
     )
 
 
-def pieces(recording: Recordings, every: int) -> list[Recordings]:
+def pieces(recording: Recordings, every: int) -> Iterator[Recordings]:
     """One recording cut into pieces of `every` rows; the remaining rows at its end are not used."""
     (table,), (origin,) = recording.values, recording.origins
-    return [
-        Recordings(
+    for row in range(0, len(table) - every + 1, every):
+        yield Recordings(
             values=(table[row : row + every],),
             channels=recording.channels,
             sources=(f"{origin.label}, rows {origin.row + row + 1} to {origin.row + row + every}",),
         )
-        for row in range(0, len(table) - every + 1, every)
-    ]
 
 
 def hours_of(names: Sequence[str]) -> list[float] | None:

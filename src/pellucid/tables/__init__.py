@@ -1,14 +1,15 @@
 """Users' tables in text files: one reader for molecules, audits, recordings and corpora.
 
-`read_table` gives the cells of a file, `open_table` its rows one after the other, `read_columns` its columns of
-numbers. What they share is here once: encodings, separators, quotes, lines of names, decimal commas, blanks, numbers
-of rows.
+`read_table` gives the cells of a file, `read_pieces` the same for long ones, `read_range` those of a range of rows,
+`open_table` its rows one after the other, `read_columns` its columns of numbers. What they share is here once:
+encodings, separators, quotes, lines of names, decimal commas, blanks, numbers of rows.
 """
 
 from pellucid.tables.cells import BLANKS, DATES, LARGEST, is_date, is_number, number_of, value_of
 from pellucid.tables.names import ID_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
 from pellucid.tables.numeric import Columns, read_columns
-from pellucid.tables.reading import RowStream, Table, open_table, read_table, row_names, smi_line
+from pellucid.tables.ranges import TableRanges, read_range, table_ranges
+from pellucid.tables.reading import RowStream, Table, open_table, read_pieces, read_table, row_names, smi_line
 
 __all__ = [
     "BLANKS",
@@ -19,16 +20,20 @@ __all__ = [
     "Columns",
     "RowStream",
     "Table",
+    "TableRanges",
     "is_date",
     "is_number",
     "normalized",
     "number_of",
     "open_table",
     "read_columns",
+    "read_pieces",
+    "read_range",
     "read_table",
     "require_column",
     "row_names",
     "smi_line",
     "smiles_index",
+    "table_ranges",
     "value_of",
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -15,10 +16,13 @@ from pellucid.paths import kind_of
 from pellucid.schemas import shown
 from pellucid.tables.cells import value_of
 from pellucid.tables.names import ROW_NAMES, SMILES_NAMES, normalized, require_column, smiles_index
+from pellucid.tables.parquet import is_parquet, parquet_rows
 from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of, unreadable
 
 # Lines in which the first two rows are looked for: a quoted cell may go on over several.
 _HEAD = 50
+# The least number of rows that shows whether they begin with their numbers.
+_NUMBERED = 2
 
 
 class Table(NamedTuple):
@@ -77,7 +81,9 @@ def open_table(path: str | Path, *, bare: bool = False, undecodable: Undecodable
 
     Cells are separated by commas, semicolons or tabs, see `pellucid.tables.text.separator_of`. Blank lines do not
     count as rows, but keep their numbers. A file that ends in .smi has no line of names: each line is a SMILES, a blank
-    or tab, and a name, in columns called "smiles" and "name". A file that ends in .gz is gzipped.
+    or tab, and a name, in columns called "smiles" and "name". A file that ends in .gz is gzipped. A file that ends in
+    .parquet is one, and its cells are turned into text. Where rows have one cell more than there are names and begin
+    with their numbers, as R writes tables, that column is called "row".
 
     Parameters
     ----------
@@ -89,17 +95,34 @@ def open_table(path: str | Path, *, bare: bool = False, undecodable: Undecodable
         What is done about bytes that are no text.
     """
     path = Path(path)
+    if is_parquet(path):
+        header, cells = parquet_rows(path)
+        return RowStream(header=header, separator=",", source=path.name, rows=cells)
     rest = lines_of(path, undecodable)
     head = list(islice(rest, _HEAD))
     separator = separator_of(head)
-    header = next((row for row in rows_of(head, separator) if any(row)), [])
+    first = (row for row in rows_of(head, separator) if any(row))
+    header = next(first, [])
+    with suppress(InputError):  # of a damaged row, which is said when it is read
+        some = list(first)
+        header = _with_numbers(header, some[:-1] if len(head) == _HEAD else some)  # the last one may go on
     lines = chain(head, rest)
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     if _is_list(header, separator, smi=suffix.lower() == ".smi", bare=bare):
-        return RowStream(header=["smiles", "name"], separator=" ", source=path.name, rows=_listed(lines))
-    rows = _rows(lines, separator, path.name)
+        return RowStream(header=["smiles", "name"], separator=" ", source=path.name, rows=listed_from(lines))
+    rows = rows_from(lines, separator, path.name)
     next(rows, None)
     return RowStream(header=header, separator=separator, source=path.name, rows=rows)
+
+
+def _with_numbers(header: list[str], first: Sequence[list[str]]) -> list[str]:
+    """The names of the columns; R writes the numbers of the rows before the cells, in a column without a name."""
+    if len(first) < _NUMBERED or not first[0][0].isdecimal():
+        return header
+    numbers = range(int(first[0][0]), int(first[0][0]) + len(first))
+    if any(len(row) != len(header) + 1 or row[0] != str(i) for row, i in zip(first, numbers, strict=True)):
+        return header
+    return ["row" if "row" not in header else "number of the row", *header]
 
 
 def _is_list(header: list[str], separator: str, *, smi: bool, bare: bool) -> bool:
@@ -110,27 +133,29 @@ def _is_list(header: list[str], separator: str, *, smi: bool, bare: bool) -> boo
     return bare and not named
 
 
-def _rows(lines: Iterator[str], separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+def rows_from(lines: Iterator[str], separator: str, source: str, line: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a text with their numbers, of which the first is on this line."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    number = 1
+    number = line
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield number, cells
-            number = reader.line_num + 1
+            number = reader.line_num + line
     except csv.Error as error:
-        raise unreadable(source, error) from None
+        raise unreadable(source, error, number) from None
 
 
-def _listed(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    first = True
-    for number, line in enumerate(lines, 1):
+def listed_from(lines: Iterator[str], first: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """The SMILES and names of a list with their numbers, of which the first is on this line."""
+    beginning = first == 1
+    for number, line in enumerate(lines, first):
         if not line.strip():
             continue
         cells = smi_line(line)
-        if not (first and normalized(cells[0]) in SMILES_NAMES):  # some programs write a line of names
+        if not (beginning and normalized(cells[0]) in SMILES_NAMES):  # some programs write a line of names
             yield number, list(cells)
-        first = False
+        beginning = False
 
 
 def read_table(path: str | Path | Table) -> Table:
@@ -142,22 +167,49 @@ def read_table(path: str | Path | Table) -> Table:
     if isinstance(path, Table):
         return path
     if not isinstance(path, str | Path):
-        raise InputError("The table must be a CSV file", got=f"{type(path).__name__}", cure="pass its path")
+        raise InputError("The table must be a CSV or Parquet file", got=f"{type(path).__name__}", cure="pass its path")
+    stream = open_table(existing(path))
+    return checked_rows(stream, list(stream))
+
+
+def read_pieces(path: str | Path, size: int = 10_000) -> Iterator[Table]:
+    """The same as `read_table`, in tables of at most `size` rows: however long a file is, memory does not fill up.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    size : int
+        The most rows of a piece.
+    """
+    stream = open_table(existing(path))
+    yield checked_rows(stream, list(islice(stream, size)))
+    while counted := list(islice(stream, size)):
+        yield checked_rows(stream, counted)
+
+
+def existing(path: str | Path) -> Path:
+    """The path of a table, if there is a file."""
     path = Path(path)
     kind = kind_of(path)
-    if kind == "folder":
-        raise InputError("The table must be a CSV file", got=f"{path}, which is a folder", cure="name a file in it")
-    if kind is None:
-        raise InputError("The table must be a CSV file", got=f"{path}, which does not exist", cure="correct the path")
-    stream = open_table(path)
+    if kind == "file":
+        return path
+    raise InputError(
+        "The table must be a CSV or Parquet file",
+        got=f"{path}, which {'does not exist' if kind is None else 'is a folder'}",
+        cure="correct the path" if kind is None else "name a file in it",
+    )
+
+
+def checked_rows(stream: RowStream, counted: list[tuple[int, list[str]]]) -> Table:
+    """Rows of a file as a table, if there are some, and all have as many cells as there are names."""
     header, source = stream.header, stream.source
-    counted = list(stream)
     if stream.separator == " " and not counted:
         raise InputError(f"{source} must hold a SMILES on each line", got="none", cure="is it the right file?")
     if not counted:
         raise InputError(
             f"{source} must have a line of names and at least one row",
-            got=f"{int(bool(header))} lines",
+            got="names alone" if header else "nothing",
             cure="is it the right file?",
         )
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -170,7 +222,7 @@ def read_table(path: str | Path | Table) -> Table:
             raise InputError(
                 f"Every row of {source} must have {len(header)} cells, separated by {stream.separator!r}",
                 got=f"{len(row)} in row {number}",
-                cure="fix it, and put texts that contain the separator in quotes",
+                cure="fix it, put texts that contain the separator in quotes, and name every column",
             )
     return Table(
         header=header,

@@ -26,9 +26,25 @@ def lines_of(path: Path, undecodable: Undecodable = "refuse") -> Iterator[str]:
 
     The text is UTF-8, with or without a mark at its beginning, or UTF-16 with one; a file called .gz is gzipped.
     """
+    yield from lines_from(path, None, undecodable)
+
+
+def encoding_of(path: Path) -> tuple[str, int]:
+    """The encoding of a text file, and where its text begins: behind a mark, if there is one."""
+    with _opened(path) as stream:
+        mark = stream.peek(3)[:3]  # type: ignore[attr-defined]
+    for sign, encoding in ((codecs.BOM_UTF8, "utf-8"), *zip(_UTF16, ("utf-16-le", "utf-16-be"), strict=True)):
+        if mark.startswith(sign):
+            return encoding, len(sign)
+    return "utf-8", 0
+
+
+def lines_from(path: Path, place: tuple[str, int] | None, undecodable: Undecodable = "refuse") -> Iterator[str]:
+    """The lines of a text file from a place on: an encoding and the number of bytes before it; None for all lines."""
     try:
+        encoding, offset = encoding_of(path) if place is None else place
         with _opened(path) as stream:
-            encoding = "utf-16" if stream.peek(2)[:2] in _UTF16 else "utf-8-sig"  # type: ignore[attr-defined]
+            stream.seek(offset)
             errors = "strict" if undecodable == "refuse" else "replace"
             with io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="") as lines:
                 yield from lines
@@ -136,12 +152,12 @@ def rows_of(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
         raise unreadable("The file", error) from None
 
 
-def unreadable(source: str, error: Exception) -> InputError:
-    """What is said of a file whose cells cannot be told apart."""
+def unreadable(source: str, error: Exception, row: int = 1) -> InputError:
+    """What is said of a file whose cells cannot be told apart, from a row on."""
     if "field larger" in str(error):
         return InputError(
             f"{source} must be a table whose cells have at most {csv.field_size_limit():,} letters",
-            got="a longer one",
+            got=f"a longer one in row {row}",
             cure="is a quotation mark not closed, or is it another kind of file?",
         )
     return InputError(f"{source} must be a table in text", got=f"one that cannot be read: {error}")

@@ -78,6 +78,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         validation: float | None = None,
         random_state: Any = None,
         device: str = "cpu",
+        devices: int = 1,
         verbose: bool = False,
     ) -> None:
         self.game = game
@@ -105,6 +106,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         self.validation = validation
         self.random_state = random_state
         self.device = device
+        self.devices = devices
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -135,7 +137,8 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         y : array_like
             (N,) numbers or classes.
         sample_weight : array_like, optional
-            (N,) what each row counts in the loss.
+            (N,) what each row counts in the loss, also in that of the rows to stop by. Rows of weight 0 are left out
+            of everything; intervals and bounds count all others alike.
         validation : tuple, optional
             Rows and their measured values, to stop by and to calibrate on, instead of a share of `X`.
         folder : str or Path, optional
@@ -149,9 +152,8 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, np.empty((len(frame), 1)), ensure_non_negative=True)
-            weights = weights / weights.mean() if weights.sum() > 0 else weights
         seed = self._seed()
-        rows = LabeledRows(frame, values, weights)
+        rows = _weighted(LabeledRows(frame, values, weights))
         learned, held_out = self._parts(rows, validation, seed)
         model = self._new_model(len(learned.frame), seed)
         target = getattr(y, "name", None)
@@ -167,6 +169,7 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
             resume=resume,
             progress=bool(self.verbose),
             device=self.device,
+            devices=self.devices,
         )
         if self.verbose:
             print(*(printable(column.describe()) for column in model.columns_), sep="\n")  # noqa: T201 - it was asked for
@@ -337,3 +340,12 @@ class TransparentEstimator(BaseEstimator):  # type: ignore[misc]
                 raise SchemaError("its names are not those of the model's columns")
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return estimator
+
+
+def _weighted(rows: LabeledRows) -> LabeledRows:
+    """The rows that count, with weights whose mean is 1."""
+    if rows.weights is None or not rows.weights.sum() > 0:
+        return rows
+    counting = rows.select(np.flatnonzero(rows.weights))
+    weights = np.asarray(counting.weights)
+    return counting._replace(weights=weights / weights.mean())

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from pellucid.numbers import significant
 from pellucid.schemas import Measured
 from pellucid.tabular.encoding import Encoding
 
@@ -15,6 +16,8 @@ from pellucid.tabular.encoding import Encoding
 _STEPS, _HALVINGS = 24, 12
 # The most columns that change together, and the most counterfactuals that are kept.
 _TOGETHER, _KEPT = 4, 3
+# Digits of numbers: what is read is what the network was asked about.
+_DIGITS = 4
 
 
 @final
@@ -53,7 +56,8 @@ class CounterfactualSearch:
     Along each column that may change the row goes in the direction in which its law raises what is wanted, within the
     range of the table, or to another level. The network is asked about every step, and the first one that it answers as
     wanted is made as small as it can be. Then the strongest two, three and four columns change together, each in
-    proportion to its coefficient.
+    proportion to its coefficient; and if nothing has been enough so far, a column of levels and one of numbers. Numbers
+    have four digits, so that what is read is what the network was asked about.
 
     Parameters
     ----------
@@ -87,6 +91,9 @@ class CounterfactualSearch:
         )
         found += [one for count in range(2, min(_TOGETHER, len(strong)) + 1)
                   for one in self._along(strong[:count], codes, gain)]  # fmt: skip
+        if not found:
+            found += [one for row in self._other_levels(columns, codes, gain) for c in strong[:_TOGETHER]
+                      for one in self._along([c], row, gain, codes)]  # fmt: skip
         kept: list[Counterfactual] = []
         for one in sorted(found, key=lambda one: (round(one.size, 9), len(one.changes))):
             # A larger change that touches the same columns and more says nothing new.
@@ -100,7 +107,21 @@ class CounterfactualSearch:
         places = np.flatnonzero((self.encoding.column_of == c) & ~self.encoding.is_indicator)
         return float(gain[places].sum())
 
-    def _along(self, columns: Sequence[int], codes: np.ndarray, gain: np.ndarray) -> list[Counterfactual]:
+    def _other_levels(self, columns: Sequence[int], codes: np.ndarray, gain: np.ndarray) -> list[np.ndarray]:
+        """The row with the level that the law likes best, for each column of levels that has a better one."""
+        result = []
+        for c in columns:
+            rows = np.repeat(codes[None], 1 + len(self.encoding.used[c].levels), axis=0)
+            rows[1:, c] = np.arange(len(rows) - 1)
+            best = int((self.encoding.scaled(rows).numpy() @ gain).argmax())
+            if len(rows) > 1 and best:
+                result.append(rows[best])
+        return result
+
+    def _along(
+        self, columns: Sequence[int], codes: np.ndarray, gain: np.ndarray, origin: np.ndarray | None = None
+    ) -> list[Counterfactual]:
+        """What is found from a row on; changes are those of the row explained, the `origin`, by default the same."""
         if len(columns) == 1 and self.encoding.used[columns[0]].has_levels:
             return self._levels(columns[0], codes)
         direction = {c: self._slope(c, gain) for c in columns}
@@ -130,7 +151,7 @@ class CounterfactualSearch:
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             low, high = (low, middle) if self.accept(at(middle)[None])[0][0] else (middle, high)
-        return self._verified(at(high), codes)
+        return self._verified(at(high), codes if origin is None else origin)
 
     def _end(self, c: int, codes: np.ndarray, slope: float) -> tuple[float, float, float]:
         """Where a column starts, how far it may go in this direction, and its standard deviation."""
@@ -142,10 +163,21 @@ class CounterfactualSearch:
         return start, start if beyond else end, float(self.encoding.scale[place])
 
     def _rounded(self, c: int, value: float, start: float) -> float:
-        """Whole numbers stay whole: rounded away from where they come from."""
-        if not self.encoding.used[c].whole:
+        """A number as it is shown, rounded away from where it comes from, unless that leads out of the range of the
+        table; whole numbers and dates stay whole.
+        """
+        if value in (start, 0.0):
             return value
-        return float(np.ceil(value - 1e-9) if value > start else np.floor(value + 1e-9))
+        column = self.encoding.used[c]
+        away, back = (np.ceil, np.floor) if value > start else (np.floor, np.ceil)
+        slack = 1e-9 if value > start else -1e-9
+        if column.whole:
+            return float(away(value - slack))
+        unit = 10.0 ** (np.floor(np.log10(abs(value))) + 1 - _DIGITS)
+        shown = significant(away(value / unit - slack) * unit, _DIGITS)
+        if column.lowest <= shown <= column.highest:
+            return shown
+        return significant(back(value / unit) * unit, _DIGITS)
 
     def _levels(self, c: int, codes: np.ndarray) -> list[Counterfactual]:
         others = [i for i in range(len(self.encoding.used[c].levels)) if i != codes[c]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,9 @@ _STEPS = 20
 # Texts of which more than this share differ are names of rows; of fewer rows nothing is said.
 _DIFFERENT, _FEWEST = 0.9, 20
 _MOST = "as most of its cells do"
+# Numbers as people write them, and how many different ones make it likely that they are meant.
+_AS_WRITTEN = re.compile(r"[-+]?\s*[$€£]?\s*[-+]?\d{1,3}([ ,'’]?\d{3})*([.,]\d+)?\s*(%|€|£|\$)?")  # noqa: RUF001
+_WRITTEN = 8
 
 
 def decide(frame: Frame, y: np.ndarray | None = None) -> tuple[Column, ...]:
@@ -108,11 +112,8 @@ def _decide_levels(column: RawColumn) -> Column:
     if len(counts) + bool(blanks) < 2:
         return Column(name=column.name, kind="constant", note=f"always {next(iter(counts), BLANK)}")
     if len(counts) > _DIFFERENT * rows and rows >= _FEWEST:
-        # Whether "1,234" is a thousand or a little more than one, only the user knows.
-        commas = all(value_of(text, True) is not None for text in counts)
-        warning = "looks like numbers with commas: convert it before, to learn from it" if commas else ""
         note = counted(len(counts), "different text")
-        return Column(name=column.name, kind="identifier", note=note, warning=warning)
+        return Column(name=column.name, kind="identifier", note=note, warning=_number_warning(counts))
     levels = sorted(counts, key=lambda level: (-counts[level], level))
     boolean = len(levels) == 2 and not blanks and {level.lower() for level in levels} <= {*_YES, *_NO}
     if boolean:
@@ -138,7 +139,22 @@ def _decide_levels(column: RawColumn) -> Column:
         shares=tuple(shares),
         blanks=blanks,
         note="; ".join(notes),
+        warning=_number_warning(counts),
     )
+
+
+def _number_warning(texts: Iterable[str]) -> str:
+    """What is said of texts that people read as numbers. Whether "1,234" is a thousand or a little more than one, only
+    the user knows.
+    """
+    texts = list(texts)
+    if len(texts) < _WRITTEN:
+        return ""
+    if all(value_of(text, True) is not None for text in texts):
+        return "looks like numbers with commas: convert it before, to learn from it"
+    if all(_AS_WRITTEN.fullmatch(text) for text in texts):
+        return "looks like numbers with signs or separators, such as % or 1,234.5: convert it before, to learn from it"
+    return ""
 
 
 def _blank_note(blanks: int, filling: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pellucid.domains import (
     Demo,
-    Domain,
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
@@ -20,6 +19,7 @@ from pellucid.domains import (
 )
 from pellucid.errors import InputError, Parameter
 from pellucid.options import Options
+from pellucid.row_domains import ExplainedRows, PredictedRows, RowDomain
 from pellucid.tabular.domain_options import TableExplaining, TablePredicting, TableReading, TableSettings
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _EXPLAINED = 500
 
 
-class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
+class TableDomain(RowDomain["TableRows", "TableModel"], SupportsDemo):
     """A column of a table, each prediction explained by a law in the units of the table."""
 
     name: ClassVar[str] = "table"
@@ -53,6 +53,12 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
     # -- training ----------------------------------------------------------------------------------------------
 
+    def check(self, settings: TableSettings) -> None:
+        """Refuse what no model accepts."""
+        from pellucid.tabular.presets import untrained
+
+        untrained(settings, "regression", rows=1)
+
     def read(self, path: Path | Table, reading: TableReading, model: TableModel | None = None) -> TableRows:
         """The rows of a file; for a trained model, the columns that it reads."""
         from pellucid.options import names_in
@@ -63,7 +69,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         if model is not None:
             columns = [column.name for column in model.encoding_.used]
             return rows_of_file(table, model.task_.target, names=reading.names, columns=columns)
-        left_out = names_in(reading.leave_out, table.header) or []
+        left_out = names_in(reading.leave_out, "leave_out", table.header) or []
         return rows_of_file(table, reading.target, leave_out=left_out, names=reading.names)
 
     def describe(self, source: Source[TableRows]) -> list[str]:
@@ -81,27 +87,18 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         from pellucid import runs
         from pellucid.splitting import Parts, split
         from pellucid.tabular.deciding import decide, require_some
-        from pellucid.tabular.model import TableModel
-        from pellucid.tabular.presets import settings_for
+        from pellucid.tabular.presets import untrained
 
         data = source.data
         kind = data.kind if settings.task == "auto" else settings.task
         _check_task(kind, data)
+        if kind == "classification":
+            data = data.with_whole_classes()
         places = split(len(data), seed=settings.seed)
         parts = Parts(*(data.select(index) for index in places))
         if kind == "classification":
             _check_classes(parts)
-        values = {**settings_for(len(parts.train)), **settings.chosen("patience", "neighbors", "ensemble")}
-        if weight is not None:
-            values["weight"] = weight
-        model = TableModel(
-            task=kind,
-            game=None if settings.game == "none" else settings.game,
-            witness=settings.witness,
-            sampler=settings.sampler,
-            play=settings.play,
-            **values,
-        )
+        model = untrained(settings, kind, rows=len(parts.train), weight=weight)
         decisions = decide(parts.train.frame, parts.train.y)
         require_some(decisions)
         cells = (repr([column.values[i] for column in parts.test.frame.columns]) for i in range(len(parts.test)))
@@ -109,7 +106,7 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         return Plan(
             model=model,
             parts=parts,
-            outputs=(data.target,),
+            outputs=(data.target if kind == "regression" else f"log-odds of {data.target}",),
             description=data.summary(),
             digest=runs.digest(f"{row} {y}".encode() for row, y in zip(cells, parts.test.y.tolist(), strict=True)),
             loss=f"validation loss: {loss}",
@@ -141,6 +138,8 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
             folder=folder,
             resume=resume,
             progress=progress,
+            warn=False,  # the remarks of the plan say it
+            **settings.hardware(),
         )
 
     def validate(self, model: TableModel, data: TableRows) -> tuple[float, float]:
@@ -174,11 +173,11 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
             units=model.task_.scale,
         )
 
-    def baseline(self, plan: Plan[TableRows, TableModel]) -> BaselineSummary | None:
-        """Gradient boosting of scikit-learn on the same rows, if that is installed."""
-        from pellucid.tabular.measures import boosted
+    def baselines(self, plan: Plan[TableRows, TableModel]) -> Sequence[BaselineSummary]:
+        """A linear model and gradient boosting of scikit-learn on the same rows, if that is installed."""
+        from pellucid.tabular.baselines import baselines
 
-        return boosted(plan.model.task, plan.parts)
+        return baselines(plan.model.task, plan.parts)
 
     def examples(
         self, model: TableModel, test: TableRows, *, level: float, progress: bool = False
@@ -217,20 +216,9 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
 
         return TableModel.load(folder)
 
-    def predict(
-        self,
-        model: TableModel,
-        path: Path,
-        reading: TableReading,
-        settings: TablePredicting,
-        *,
-        progress: bool,
-        warn: MessageCallback,
-    ) -> Iterator[Sequence[Any]]:
-        """The rows of the table, each followed by its prediction."""
-        from pellucid.tables import read_table
-        from pellucid.tabular.predicting import prediction_table
-        from pellucid.trust import LEVEL, check_level
+    def check_predicting(self, settings: TablePredicting) -> None:
+        """Refuse a level that nothing is written with."""
+        from pellucid.trust import check_level
 
         if settings.level is not None and not settings.trust:
             raise InputError(
@@ -239,9 +227,19 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
                 cure="add it",
                 parameter="level",
             )
-        level = LEVEL if settings.level is None else check_level(settings.level)
-        table = read_table(path)
-        return prediction_table(model, table, self.read(table, reading, model), trust=settings.trust, level=level)
+        if settings.level is not None:
+            check_level(settings.level)
+
+    def predict_rows(
+        self, model: TableModel, table: Table, reading: TableReading, settings: TablePredicting
+    ) -> PredictedRows:
+        """Each row followed by its prediction."""
+        from pellucid.tabular.predicting import predicted_rows
+        from pellucid.trust import LEVEL
+
+        level = LEVEL if settings.level is None else settings.level
+        frame = self.read(table, reading, model).frame
+        return predicted_rows(model, table, frame, trust=settings.trust, level=level)
 
     def explain(
         self,
@@ -261,6 +259,14 @@ class TableDomain(Domain["TableRows", "TableModel"], SupportsDemo):
         typed = "=" in what and kind_of(what) is None
         rows = None if typed else self.read(Path(what), reading, model)
         return ExplanationSet(explained(model, what, rows, settings, level=level, warn=warn), {})
+
+    def explain_rows(
+        self, model: TableModel, table: Table, reading: TableReading, settings: TableExplaining, *, level: float
+    ) -> ExplainedRows:
+        """The explanations of the rows of a table."""
+        from pellucid.tabular.explaining import explained_rows
+
+        return explained_rows(model, self.read(table, reading, model), settings, level=level)
 
     def demo(self, *, smoke: bool) -> Demo:
         """The table of diabetes patients that comes with scikit-learn."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # The most bars; the weaker columns share the last one.
 _BARS = 10
+# Letters of a row's name in the title: a row that was typed is called by all of its values.
+_LETTERS = 60
 UP, DOWN, REST = "#0b7285", "#c2410c", "#8a94a0"
 
 
@@ -53,5 +55,6 @@ def plot_contributions(explanation: RowExplanation) -> Figure:
         f"from {e.base:.{digits}f} on average over the nearest rows to {e.law:.{digits}f} here".replace("$", r"\$"),
         fontsize=9,
     )
-    axes.set_title(f"{e.label}: {e.output} = {e.prediction:.{digits}f}".replace("$", r"\$"), fontsize=10, loc="left")
+    label = e.label if len(e.label) <= _LETTERS else f"{e.label[: _LETTERS - 3]}..."
+    axes.set_title(f"{label}: {e.output} = {e.prediction:.{digits}f}".replace("$", r"\$"), fontsize=10, loc="left")
     return figure

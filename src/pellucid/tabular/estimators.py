@@ -56,6 +56,8 @@ _PARAMETERS = """
         Fixes the held-out rows, the initial weights and the order of batches; or a generator of scikit-learn's kind.
     device : str
         "cpu", "gpu", "auto" or another accelerator that Lightning knows.
+    devices : int
+        Processes to train in, each with a core or a GPU of its own; the result is that of one, up to rounding.
     verbose : bool
         Show a progress bar, and print what was decided about each column.
 

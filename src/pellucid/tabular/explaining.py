@@ -10,12 +10,14 @@ import numpy as np
 from pellucid.domains import MessageCallback
 from pellucid.errors import InputError, Parameter
 from pellucid.options import names_in
+from pellucid.row_domains import ExplainedRows
 from pellucid.tables import number_of
 from pellucid.tabular.domain_options import TableExplaining
-from pellucid.tabular.rows import TableRows, rows_of_text
+from pellucid.tabular.rows import TableRows, rows_of_text, typed_label
 
 if TYPE_CHECKING:
     from pellucid.explanations import Explanation
+    from pellucid.tabular.explanations import RowExplanations
     from pellucid.tabular.model import TableModel
 
 # Rows of a file that are put into words: a page of more could not be opened.
@@ -54,16 +56,48 @@ def explained(
             f"{Parameter('trust', True)} writes laws, bounds and stability of all."
         )
         rows = rows.select(np.arange(_MOST))
+    if rows is None:
+        columns = [column.name for column in model.encoding_.used]
+        explanations = _explanations(model, rows_of_text(what, columns), [typed_label(what)], settings, level=level)
+    else:
+        explanations = _explanations(model, rows, rows.labels(), settings, level=level)
+    return dict(zip(explanations.labels, explanations, strict=True))
+
+
+def explained_rows(model: TableModel, rows: TableRows, settings: TableExplaining, *, level: float) -> ExplainedRows:
+    """Explanations of rows of a file, all of them in words.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    rows : TableRows
+        The rows.
+    settings : TableExplaining
+        What counterfactuals may change, and are to reach.
+    level : float
+        The confidence of bounds and intervals.
+    """
+    explanations = _explanations(model, rows, rows.labels(), settings, level=level)
+    return ExplainedRows(
+        labels=explanations.labels,
+        explanations=explanations,
+        deviations=explanations.deviation.mean(1).tolist(),
+        numbers=rows.numbers.tolist(),
+    )
+
+
+def _explanations(
+    model: TableModel, rows: TableRows, labels: list[str], settings: TableExplaining, *, level: float
+) -> RowExplanations:
     columns = [column.name for column in model.encoding_.used]
-    labels = [what] if rows is None else rows.labels()
-    explanations = model.explain(
-        (rows_of_text(what, columns) if rows is None else rows).frame,
+    return model.explain(
+        rows.frame,
         level=level,
-        changeable=names_in(settings.change, columns),
+        changeable=names_in(settings.change, "changeable", columns),
         wanted=_wanted(settings.wanted, model),
         labels=labels,
     )
-    return dict(zip(labels, explanations, strict=True))
 
 
 def _wanted(text: str | None, model: TableModel) -> Any:

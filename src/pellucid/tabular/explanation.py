@@ -42,8 +42,11 @@ class NearRow:
     """In standard deviations."""
     measured: float | str
     prediction: float
+    """What the network says, in the units of the table or as log-odds."""
     cells: dict[str, str]
     """Its values in the columns that contribute most."""
+    probability: Share | None = None
+    """For a classification, what the network gives to the class that is the answer at the row explained."""
 
 
 @final

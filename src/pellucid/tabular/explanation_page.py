@@ -10,7 +10,16 @@ from pellucid.report.page import render, write_page
 from pellucid.report.sections import common
 from pellucid.summaries import RunSummary
 from pellucid.tabular.drawing import bars
-from pellucid.tabular.explanation_text import change_lines, digits_of, head, law_line, signed, trust_lines
+from pellucid.tabular.explanation_text import (
+    change_lines,
+    digits_of,
+    head,
+    law_line,
+    near_answer,
+    near_title,
+    signed,
+    trust_lines,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -59,9 +68,10 @@ def view(e: RowExplanation) -> dict[str, Any]:
         "neighbors": [
             [row.row, fixed(row.distance, 2),
              row.measured if isinstance(row.measured, str) else fixed(row.measured, digits),
-             fixed(row.prediction, digits), *row.cells.values()]
+             typeset(near_answer(row, digits)), *row.cells.values()]
             for row in near
         ],
+        "network": near_title(e),
         "wanted": e.wanted,
         "changes": change_lines(e),
     }  # fmt: skip

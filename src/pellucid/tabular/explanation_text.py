@@ -8,7 +8,7 @@ from pellucid.numbers import counted, decimals, fixed, percent
 from pellucid.text_tables import aligned
 
 if TYPE_CHECKING:
-    from pellucid.tabular.explanation import RowExplanation
+    from pellucid.tabular.explanation import NearRow, RowExplanation
 
 # The most columns, and the most nearest rows, that the text lists.
 _TERMS, _NEIGHBORS = 8, 5
@@ -38,7 +38,7 @@ def head(explanation: RowExplanation) -> str:
     if e.probability is not None:
         return (
             f"{e.answer}, says the network with probability {percent(e.probability, 1)}, calibrated "
-            f"{percent(e.calibrated, 0)}; {e.output}: {fixed(e.prediction, digits)}"
+            f"{percent(e.calibrated, 0)}; {e.output}: {fixed(e.prediction, digits)}, in which contributions add up"
         )
     line = f"{e.output} = {fixed(e.prediction, digits)}"
     if e.interval is None:
@@ -50,9 +50,10 @@ def head(explanation: RowExplanation) -> str:
 def law_line(explanation: RowExplanation) -> str:
     """What the contributions add up to."""
     digits, e = digits_of(explanation), explanation
+    unit = "" if e.probability is None else " log-odds"
     return (
-        f"the law says {fixed(e.law, digits)} here: {fixed(e.base, digits)} on average over the nearest rows, and "
-        f"{signed(e.law - e.base, digits)} from"
+        f"the law says {fixed(e.law, digits)}{unit} here: {fixed(e.base, digits)} on average over the nearest rows, "
+        f"and {signed(e.law - e.base, digits)} from"
     )
 
 
@@ -68,16 +69,17 @@ def _law(explanation: RowExplanation) -> list[str]:
 def trust_lines(explanation: RowExplanation) -> list[str]:
     """How far the law can be trusted, and how stable it is, a sentence each."""
     digits, e = digits_of(explanation) + 1, explanation
+    unit = "" if e.probability is None else " log-odds"
     share = "the network does not vary here"
     if e.held_out_explained is not None:
         share = (
             f"held out, the law explains {percent(e.held_out_explained, 0)} of what the network does around this row, "
-            f"and is off by {fixed(e.held_out_deviation, digits)} on average"
+            f"and is off by {fixed(e.held_out_deviation, digits)}{unit} on average"
         )
     bound = e.why_not
     if e.bound is not None:
         bound = (
-            f"with {percent(e.level)} confidence the law is within {fixed(e.bound, digits)} of the network at a "
+            f"with {percent(e.level)} confidence the law is within {fixed(e.bound, digits)}{unit} of the network at a "
             "further row nearby"
         )
     stability = []
@@ -95,27 +97,38 @@ def _neighbors(explanation: RowExplanation) -> list[str]:
     shown = explanation.neighbors[:_NEIGHBORS]
     if not shown:
         return []
-    digits, names = digits_of(explanation), list(shown[0].cells)
+    names, digits = list(shown[0].cells), digits_of(explanation)
     rows = [
         [
             f"  row {row.row}",
             fixed(row.distance, 2),
             row.measured if isinstance(row.measured, str) else fixed(row.measured, digits),
-            fixed(row.prediction, digits),
+            near_answer(row, digits),
             *(row.cells[name] for name in names),
         ]
         for row in shown
     ]
-    table = aligned(["  nearest", "distance", "measured", "network", *names], rows)
+    table = aligned(["  nearest", "distance", "measured", near_title(explanation), *names], rows)
     return ["", *(line.rstrip() for line in table.splitlines())]
+
+
+def near_title(explanation: RowExplanation) -> str:
+    """What the network's column of the table of nearest rows is called."""
+    return "network" if explanation.probability is None else f"probability of {explanation.answer}"
+
+
+def near_answer(row: NearRow, digits: int) -> str:
+    """What the network says of a nearest row, on the scale that people read."""
+    return fixed(row.prediction, digits) if row.probability is None else percent(row.probability, 1)
 
 
 def change_lines(explanation: RowExplanation) -> list[str]:
     """The counterfactuals, a line each."""
-    digits = digits_of(explanation)
+    digits, classes = digits_of(explanation), explanation.probability is not None
     return [
         "; ".join(f"{change.column}: {change.before} -> {change.after}" for change in one.changes)
-        + f" (network: {fixed(one.prediction, digits)}; {one.size:.2f} standard deviations)"
+        + f" (network: {percent(one.prediction, 1) if classes else fixed(one.prediction, digits)}; "
+        f"{one.size:.2f} standard deviations)"
         for one in explanation.counterfactuals
     ]
 
@@ -125,5 +138,5 @@ def _counterfactuals(explanation: RowExplanation) -> list[str]:
         return []
     lines = change_lines(explanation)
     if not lines:
-        return ["", f"no change that is allowed makes it {explanation.wanted}"]
+        return ["", f"no change that is allowed was found to make it {explanation.wanted}"]
     return ["", f"what would make it {explanation.wanted}:", *(f"  {line}" for line in lines)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -24,6 +26,7 @@ from pellucid.tabular.neighborhoods import RowNeighborhoods
 from pellucid.tabular.stability import law_stability, stability_word
 from pellucid.trust import Calibration, no_bound_reason
 from pellucid.witnesses import Witnesses
+from pellucid.writing import write_rows
 
 if TYPE_CHECKING:
     from pellucid.tabular.model import TableModel
@@ -180,6 +183,50 @@ class RowExplanations(Sequence[RowExplanation]):
             ]
         )
 
+    # -- tables ----------------------------------------------------------------------------------------------------
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """A number or word for each row, by name; None where it is not known."""
+        task, places = self.model.task_, (np.arange(len(self)), self.output)
+        columns: dict[str, list[Any]] = {}
+        if task.classes:
+            probabilities = task.probabilities(self.prediction)
+            columns[f"predicted: {task.target}"] = [task.classes[k] for k in probabilities.argmax(1).tolist()]
+            columns["probability"] = probabilities.max(1).tolist()
+            columns["explained"] = [task.outputs[k] for k in self.output.tolist()]
+        else:
+            columns[f"predicted: {task.target}"] = self.prediction[:, 0].tolist()
+            columns["measured above"], columns["measured below"] = map(_known, self.intervals.T)
+        columns["law"] = self.law[places].tolist()
+        columns["base"] = self.base[places].tolist()
+        amounts = self.contributions[places[0], :, places[1]]
+        for c, column in enumerate(self.model.encoding_.used):
+            columns[f"contribution: {column.name}"] = amounts[:, c].tolist()
+        columns["held-out variance explained"] = _known(self.held_out_explained[places])
+        columns["held-out deviation"] = _known(self.held_out_deviation[places])
+        columns["bound"] = _known(self.bound[places])
+        columns["stability"] = _known(self.stability)
+        return columns
+
+    def to_frame(self) -> Any:
+        """All rows as a table of pandas, by their labels: prediction, law, contributions, and how far to trust them.
+
+        `law` is `base` plus the sum of the contributions. For a classification these, the deviation and the bound are
+        log-odds of the class that `explained` names.
+        """
+        try:
+            pd = import_module("pandas")  # which Pellucid itself does not need
+        except ModuleNotFoundError:
+            raise InputError(
+                "A table of pandas needs pandas", got="none", cure="pip install pandas, or write a file with `to_csv`"
+            ) from None
+        return pd.DataFrame(self._columns(), index=pd.Index(self.labels, name="row"))
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write what `to_frame` returns as a CSV file."""
+        columns = self._columns()
+        write_rows(path, [["row", *columns], *zip(self.labels, *columns.values(), strict=True)])
+
     # -- words -----------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -223,7 +270,7 @@ class RowExplanations(Sequence[RowExplanation]):
             why_not=None if not np.isnan(bound) else self._why_not(),
             stability=None if np.isnan(self.stability[i]) else float(self.stability[i]),
             stability_word=stability_word(float(self.stability[i])),
-            neighbors=self._neighbors(i, place, neighborhoods),
+            neighbors=self._neighbors(i, place, neighborhoods, 0 if classes is None else int(classes.argmax())),
             counterfactuals=() if aim is None else self._counterfactuals(i, aim),
             wanted=None if aim is None else aim.words,
             level=self.level,
@@ -256,13 +303,14 @@ class RowExplanations(Sequence[RowExplanation]):
             )
         return tuple(terms)
 
-    def _neighbors(self, i: int, place: int, neighborhoods: RowNeighborhoods) -> tuple[NearRow, ...]:
-        record, k = self.model.fitted_, int(self.output[i])
+    def _neighbors(self, i: int, place: int, neighborhoods: RowNeighborhoods, answer: int) -> tuple[NearRow, ...]:
+        record, task, k = self.model.fitted_, self.model.task_, int(self.output[i])
         strongest = np.argsort(-np.abs(self.contributions[i, :, k]), kind="stable")[:_CELLS]
         places = neighborhoods.nearest[place][:_NEAR]
         if not len(places):
             return ()
-        values = self.model.task_.natural(self.model.values_at(record.scaled[torch.from_numpy(places)]))[:, k]
+        values = task.natural(self.model.values_at(record.scaled[torch.from_numpy(places)]))
+        shares = task.probabilities(values)[:, answer].tolist() if task.classes else [None] * len(values)
         used = self.model.encoding_.used
         return tuple(
             NearRow(
@@ -271,8 +319,11 @@ class RowExplanations(Sequence[RowExplanation]):
                 measured=float(record.y[row]) if self.model.task == "regression" else str(record.y[row]),
                 prediction=float(value),
                 cells={used[int(c)].name: used[int(c)].text(record.codes[row, c]) for c in strongest},
+                probability=share,
             )
-            for row, distance, value in zip(places, neighborhoods.distances[place], values, strict=False)
+            for row, distance, value, share in zip(
+                places, neighborhoods.distances[place], values[:, k], shares, strict=False
+            )
         )
 
     def _counterfactuals(self, i: int, aim: Aim) -> tuple[Counterfactual, ...]:
@@ -283,3 +334,7 @@ class RowExplanations(Sequence[RowExplanation]):
             place = 0
         search = CounterfactualSearch(encoding=self.model.encoding_, accept=aim.accept)
         return search.find(self.codes[i], aim.gain(linear_coefficients(laws)[place]), self.changeable)
+
+
+def _known(values: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pellucid import _processes
 from pellucid.bank import Bank
 from pellucid.errors import InputError
 from pellucid.games import Game
@@ -76,6 +77,8 @@ class TableFit(Fit[FittedTable]):
         Makes a predictor of the user's.
     """
 
+    is_divisible = True
+
     def __init__(
         self,
         model: TableModel,
@@ -87,14 +90,16 @@ class TableFit(Fit[FittedTable]):
     ) -> None:
         self.model, self.learned, self.held_out = model, learned, held_out
         self.weight_decay = model.weight_decay
-        self.task = TableTask.of(model.task, _all_classes(model.task, learned, held_out), target)
+        self.task = TableTask.of(
+            model.task, _all_classes(model.task, learned, held_out), target, weights=learned.weights
+        )
         columns = decide(learned.frame, learned.y)
         require_some(columns)
         self.encoding = Encoding.of(columns, learned.frame)
         self.codes = self.encoding.codes(learned.frame)
         exact = self.encoding.scaled(self.codes)
         self.x, self.y = exact.float(), self.task.inner(learned.y)
-        self.weights = None if learned.weights is None else torch.from_numpy(learned.weights).float()
+        self.weights = _tensor(learned.weights)
         self.own_network = network is not None
         self.network = model.new_network(encoding=self.encoding, task=self.task, factory=network)
         # As it is before training: what a resumed run must share.
@@ -107,8 +112,12 @@ class TableFit(Fit[FittedTable]):
         if held_out is not None:
             self.held_out_x = self.encoding.read(held_out.frame).float()
             self.held_out_y = self.task.inner(held_out.y)
+            self.held_out_weights = _tensor(held_out.weights)
             self.validation = Batches(
-                lambda chosen, _: _ValidationBatch(chosen), len(held_out.frame), size=4096, seed=None
+                lambda chosen, _: _ValidationBatch(_processes.part(chosen)),
+                len(held_out.frame),
+                size=4096,
+                seed=None,
             )
 
     def _set_up_play(self, exact: Tensor) -> None:
@@ -140,9 +149,10 @@ class TableFit(Fit[FittedTable]):
     def take(self, index: Tensor, generator: torch.Generator) -> _Batch:
         """A batch to learn from; the first of its rows play, each with some neighbors and fresh sampled rows."""
         if self.game is None or self.bank is not None:
-            return _Batch(index, None)
+            return _Batch(_processes.part(index), None)
         centers = index[: max(round(self.model.share * len(index)), 1)]
-        return _Batch(index, self._members(centers, generator))
+        # Drawn for all processes, so that rows get the same neighborhoods however many there are.
+        return _Batch(_processes.part(index), _processes.part(self._members(centers, generator)))
 
     def _members(self, centers: Tensor, generator: torch.Generator) -> Tensor:
         own, size = self.x[centers], self.model.members
@@ -159,9 +169,9 @@ class TableFit(Fit[FittedTable]):
         device = next(self.network.parameters(), torch.zeros(())).device
         if isinstance(batch, _ValidationBatch):
             outputs = self.network(self.held_out_x[index].to(device)).cpu()
-            return {"loss": self.task.loss(outputs, self.held_out_y[index])}
+            return {"loss": self.task.loss(outputs, self.held_out_y[index], _some(self.held_out_weights, index))}
         outputs = self.network(self.x[index].to(device)).cpu()
-        fit = self.task.loss(outputs, self.y[index], None if self.weights is None else self.weights[index])
+        fit = self.task.loss(outputs, self.y[index], _some(self.weights, index))
         penalty = self._penalty(batch, index, device)
         if penalty is None:
             return {"loss": fit}
@@ -184,7 +194,8 @@ class TableFit(Fit[FittedTable]):
         selected = Neighborhoods.checked(
             hoods.members, hoods.offsets, hoods.centers, hoods.n_points, selected=index[:count]
         )
-        return self.game(f, points, selected).penalty
+        with _processes.counting_share(self.model.share):
+            return self.game(f, points, selected).penalty
 
     def identity(self) -> Mapping[str, Any]:
         """Digests of the data and of the user's network."""
@@ -226,6 +237,14 @@ def _evaluating(network: nn.Module) -> Iterator[None]:
         yield
     finally:
         network.train(training)
+
+
+def _tensor(weights: np.ndarray | None) -> Tensor | None:
+    return None if weights is None else torch.from_numpy(weights).float()
+
+
+def _some(weights: Tensor | None, index: Tensor) -> Tensor | None:
+    return None if weights is None else weights[index]
 
 
 def _all_classes(kind: str, learned: LabeledRows, held_out: LabeledRows | None) -> np.ndarray:

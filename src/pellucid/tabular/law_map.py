@@ -237,17 +237,21 @@ def _region(explanations: RowExplanations, rows: np.ndarray, rule: str, output: 
 
 
 def _mean_law(explanations: RowExplanations, rows: np.ndarray, output: int) -> str:
-    """The mean of the laws of some rows in words: the columns that matter most there, and what they do."""
+    """The mean of the laws of some rows in words: the columns that matter most there, and what they do, on average over
+    the rows around which they vary.
+    """
     model = explanations.model
     encoding, used = model.encoding_, model.encoding_.used
     amounts = np.abs(explanations.contributions[rows, :, output]).mean(0)
     strongest = np.argsort(-amounts, kind="stable")[:_TERMS].tolist()
     if explanations.coefficients is None:
         return ", ".join(f"{used[c].name} ({amounts[c]:.3g} on average)" for c in strongest)
-    vectors = _law_vectors(explanations, output)[rows].mean(0)
+    vectors = _law_vectors(explanations, output)[rows]
+    # Columns that a sparse law leaves out have no part in it.
+    mean = vectors.mean(0) if model.witness_ == "sparse" else mean_where_known(vectors, encoding)
     outputs = len(model.task_.outputs)
     law = LinearWitness(
-        coefficients=torch.from_numpy(np.repeat(vectors[:, None], outputs, axis=1)), intercept=torch.zeros(outputs),
+        coefficients=torch.from_numpy(np.repeat(mean[:, None], outputs, axis=1)), intercept=torch.zeros(outputs),
         center=0, size=len(rows), rmse=0.0, feature_names=encoding.feature_names,
         output_names=list(model.task_.outputs),
     )  # fmt: skip
@@ -256,6 +260,22 @@ def _mean_law(explanations: RowExplanations, rows: np.ndarray, output: int) -> s
         (term for term in terms if term.column == c and term.weight), key=lambda term: -abs(term.weight)
     )[:2]]  # fmt: skip
     return ", ".join(f"{term.weight:+.3g} {_per(term.name, used[term.column].kind)}" for term in chosen)
+
+
+def mean_where_known(vectors: np.ndarray, encoding: Encoding) -> np.ndarray:
+    """(P,) means of coefficients (n, P). Of what does not vary around a row its law knows nothing, and has a 0 there,
+    which does not count; levels are compared with the first of them where both occur.
+    """
+    vectors, known = vectors.copy(), vectors != 0
+    for c, column in enumerate(encoding.used):
+        if column.has_levels and len(column.levels) > 2:
+            first, *others = np.flatnonzero(encoding.column_of == c)
+            shares = encoding.scale[others] / encoding.scale[first]
+            vectors[:, others] -= shares * vectors[:, [first]]
+            known[:, others] &= known[:, [first]]
+            known[:, first] = False
+    means: np.ndarray = (vectors * known).sum(0) / np.maximum(known.sum(0), 1)
+    return means
 
 
 def _per(name: str, kind: str) -> str:

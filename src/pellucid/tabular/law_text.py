@@ -60,8 +60,15 @@ def effect(c: int, encoding: Encoding, coefficients: np.ndarray, scale: float, c
         worth = level_worth(column, coefficients[places])
         gap = (worth[int(code)] - worth[int(other)]) * scale
         return f"{_signed(gap)} against {column.levels[int(other)]}"
+    if not coefficients[places[0]] and (_alike(near) or np.isnan(code)):
+        return "no other value nearby"
     slope = coefficients[places[0]] * scale / encoding.scale[places[0]]
     return f"{_signed(slope)} per {'day' if column.kind == 'date' else '1'}"
+
+
+def _alike(values: np.ndarray) -> bool:
+    known = values[~np.isnan(values)]
+    return not len(known) or bool((known == known[0]).all())
 
 
 def level_worth(column: Column, coefficients: np.ndarray) -> np.ndarray:

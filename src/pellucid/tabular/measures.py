@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.runs import finite_mean
-from pellucid.splitting import Parts
-from pellucid.summaries import HELD_OUT, BaselineSummary, Measure
+from pellucid.summaries import HELD_OUT, Measure
 from pellucid.tabular.tasks import TableTask
 
 if TYPE_CHECKING:
     from pellucid.tabular.explanations import RowExplanations
-    from pellucid.tabular.rows import TableRows
 
 
 def measures(task: str) -> list[Measure]:
@@ -65,30 +63,3 @@ def law_scores(explanations: RowExplanations, y: np.ndarray) -> dict[str, Any]:
         "deviation": finite_mean(explanations.deviation),
         "stability": float(np.median(stability)) if len(stability) else None,
     }
-
-
-def boosted(task: str, parts: Parts[TableRows]) -> BaselineSummary | None:
-    """Gradient boosting of scikit-learn, with its own settings, learned from the same rows and tested on the same."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    except ImportError:
-        return None
-    from pellucid.tabular.deciding import decide
-    from pellucid.tabular.encoding import Encoding
-
-    train, test = parts.train, parts.test
-    encoding = Encoding.of(decide(train.frame, train.y), train.frame)
-    kind = HistGradientBoostingRegressor if task == "regression" else HistGradientBoostingClassifier
-    model = kind(random_state=0).fit(encoding.read(train.frame).numpy(), _plain(train.y))
-    x = encoding.read(test.frame).numpy()
-    labels = TableTask.of("regression" if task == "regression" else "classification", _plain(train.y), train.target)
-    prediction = model.predict(x)[:, None] if task == "regression" else labels.log_odds(model.predict_proba(x))
-    return BaselineSummary(
-        title="Boosted trees",
-        about="gradient boosting of scikit-learn with its own settings, which has no laws",
-        scores=prediction_scores(labels, _plain(test.y), prediction),
-    )
-
-
-def _plain(y: np.ndarray) -> np.ndarray:
-    return np.array(y.tolist())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pellucid.errors import InputError
+from pellucid.errors import InputError, warn_once
 from pellucid.intervals import PredictionIntervals, ProbabilityCalibration
 from pellucid.models import FittedAttribute
 from pellucid.tabular.certainty import calibrated_probabilities, certainty_of
@@ -24,6 +24,7 @@ from pellucid.tabular.model_settings import WITNESSES, TableModelSettings
 from pellucid.tabular.neighborhoods import RowNeighborhoods, regular
 from pellucid.tabular.network import NetworkFactory
 from pellucid.tabular.tasks import TableTask
+from pellucid.training.hardware import Hardware
 from pellucid.trust import LEVEL, MOST, Calibration, HeldOut, check_level, held_out
 from pellucid.witnesses import Witnesses
 
@@ -143,6 +144,10 @@ class TableModel(TableModelSettings):
         resume: bool = False,
         progress: bool = True,
         device: str = "cpu",
+        devices: int = 1,
+        nodes: int = 1,
+        strategy: Literal["auto", "ddp"] = "auto",
+        warn: bool = True,
     ) -> TableModel:
         """Learn from rows and what was measured there.
 
@@ -165,10 +170,21 @@ class TableModel(TableModelSettings):
             P) to (B, K) outputs: values in standard deviations, or logits.
         folder, resume, progress, device : str or Path or bool
             Where checkpoints are written, whether to go on from one, whether to show a bar, and where to compute.
+        devices, nodes : int
+            Processes on each machine, each with a core or a GPU of its own, and machines; see `Hardware`. The result is
+            that of one process, up to rounding.
+        strategy : {"auto", "ddp"}
+            How processes average gradients; see `Hardware`.
+        warn : bool
+            Warn, before training, of columns that give the answer away or look like numbers that were not read as such.
         """
+        hardware = Hardware(device=device, devices=devices, nodes=nodes, strategy=strategy)
         learned = LabeledRows(frame_of(x), np.asarray(y), weights, numbers)
         fit = TableFit(self, learned, validation, target=target, network=network)
-        return self._train(fit, validation, folder=folder, resume=resume, progress=progress, device=device)
+        for column in fit.encoding.columns if warn else ():
+            if column.warning:
+                warn_once(f"The column {column.name!r} {column.warning}.", column.name)
+        return self._train(fit, validation, folder=folder, resume=resume, progress=progress, hardware=hardware)
 
     # -- predictions -------------------------------------------------------------------------------------------
 

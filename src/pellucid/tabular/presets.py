@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pellucid.tabular.domain_options import TableSettings
+    from pellucid.tabular.model import TableModel
 
 # Steps of a training: more hardly help, whatever the number of rows.
 _STEPS = 3000
@@ -35,3 +39,34 @@ def settings_for(rows: int) -> dict[str, Any]:
         "patience": max(epochs // 3, 5),
         "share": 0.0625 if rows > _LARGE else 0.125,
     }
+
+
+def untrained(
+    settings: TableSettings, task: Literal["regression", "classification"], *, rows: int, weight: float | None = None
+) -> TableModel:
+    """The model for a table, from what its user chose and from the number of its rows.
+
+    Parameters
+    ----------
+    settings : TableSettings
+        What the user chose.
+    task : {"regression", "classification"}
+        What to learn.
+    rows : int
+        The number of rows to learn from.
+    weight : float, optional
+        Weight of the game; by default that of the model.
+    """
+    from pellucid.tabular.model import TableModel
+
+    values = {**settings_for(rows), **settings.chosen("patience", "neighbors", "ensemble")}
+    if weight is not None:
+        values["weight"] = weight
+    return TableModel(
+        task=task,
+        game=None if settings.game == "none" else settings.game,
+        witness=settings.witness,
+        sampler=settings.sampler,
+        play=settings.play,
+        **values,
+    )

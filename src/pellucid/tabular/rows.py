@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
-from pellucid.tables import Table, read_table, require_column, row_names, value_of
+from pellucid.tables import LARGEST, Table, read_table, require_column, row_names, value_of
 from pellucid.tabular.fitting import LabeledRows
 from pellucid.tabular.frames import Frame, RawColumn, frame_of, frame_of_cells
 
@@ -20,6 +20,8 @@ _CLASSES = 10
 _FEWEST = 30
 # Letters of a rejected row that are shown.
 _SHOWN = 60
+# Values of a row that was typed that its name has.
+_TYPED = 3
 
 
 @final
@@ -62,6 +64,12 @@ class TableRows:
         skipped = f"; {counted(len(self.rejected), 'row')} without {self.target!r} left out" if self.rejected else ""
         columns = counted(len(self.frame.columns), "column")
         return f"{counted(len(self), 'row')} of {columns} to learn {self.target!r} from{skipped}"
+
+    def with_whole_classes(self) -> TableRows:
+        """The same rows, whose classes are called 0 and 1, not 0.0 and 1.0."""
+        if self.y.dtype == object or (self.y != np.round(self.y)).any():
+            return self
+        return replace(self, y=self.y.astype(np.int64))
 
     @property
     def kind(self) -> Literal["regression", "classification"]:
@@ -114,6 +122,13 @@ def rows_of_file(
     cells = table.column(target)
     values = [value_of(cell, table.comma) for cell in cells]
     texts = any(value is None for value in values)
+    for value, number in zip(values, numbers, strict=True):
+        if not texts and value is not None and abs(value) > LARGEST:
+            raise InputError(
+                f"{target!r} must hold numbers up to {LARGEST:g}, to learn them",
+                got=f"{value:g} in row {number} of {table.source}",
+                cure="correct it, or use another unit",
+            )
     blank = np.array([value is not None and np.isnan(value) for value in values])
     kept = np.flatnonzero(~blank)
     inputs = [name for name in table.header if name != target and name not in leave_out and name != names]
@@ -134,7 +149,7 @@ def rows_of_file(
 def rows_of_text(text: str, columns: Sequence[str]) -> TableRows:
     """One row as it is typed: "rooms=6; colour=red". Columns that are not named are blank."""
     cells = {}
-    for part in text.split(";"):
+    for part in _typed_parts(text):
         name, sign, value = part.partition("=")
         if not sign:
             raise InputError(
@@ -149,6 +164,22 @@ def rows_of_text(text: str, columns: Sequence[str]) -> TableRows:
     names = list(columns)
     table = Table([*names], [[cells.get(name, "") for name in names]], [1], False, "the row")
     return TableRows(_columns(table, names), np.zeros(0), "", np.array([1]), ("",))
+
+
+def typed_label(text: str) -> str:
+    """What a row is called that was typed: its first values, if there are many.
+
+    Examples
+    --------
+    >>> typed_label("rooms=6; colour=red"), typed_label("a=1; b=2; c=3; d=4; e=5")
+    ('rooms=6; colour=red', 'a=1; b=2; c=3; and 2 more')
+    """
+    parts = _typed_parts(text)
+    return "; ".join(parts if len(parts) <= _TYPED + 1 else [*parts[:_TYPED], f"and {len(parts) - _TYPED} more"])
+
+
+def _typed_parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(";") if part.strip()]
 
 
 def _columns(table: Table, columns: Sequence[str]) -> Frame:

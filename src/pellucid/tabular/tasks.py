@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from torch import Tensor
 from torch.nn import functional
 
+from pellucid import _processes
 from pellucid.errors import InputError
 from pellucid.schemas import LARGEST, SMALLEST, Between, SchemaError, checked
 
@@ -55,12 +56,20 @@ class TableTask:
     scale: Annotated[float, Between(SMALLEST, LARGEST)] = 1.0
 
     @classmethod
-    def of(cls, kind: Literal["regression", "classification"], y: np.ndarray, target: str) -> TableTask:
-        """The task of learning y (N,)."""
+    def of(
+        cls,
+        kind: Literal["regression", "classification"],
+        y: np.ndarray,
+        target: str,
+        *,
+        weights: np.ndarray | None = None,
+    ) -> TableTask:
+        """The task of learning y (N,), whose rows may have weights."""
         if kind == "classification":
             return cls(kind=kind, target=target, classes=tuple(np.unique(y).tolist()), scale=_QUARTERS)
         values = _numbers(y)
-        shift, scale = float(values.mean()), float(values.std())
+        shift = float(np.average(values, weights=weights))
+        scale = float(np.sqrt(np.average(np.square(values - shift), weights=weights)))
         return cls(kind=kind, target=target, shift=shift, scale=scale if scale >= SMALLEST else 1.0)
 
     @property
@@ -113,7 +122,7 @@ class TableTask:
             errors = functional.cross_entropy(several.flatten(0, 1), labels.flatten(), reduction="none")
             errors = errors.reshape(rows, networks)
         each = errors.mean(1)
-        return each.mean() if weights is None else (each * weights.to(each)).mean()
+        return _processes.mean(each if weights is None else each * weights.to(each))
 
     def loss_of_values(self, values: np.ndarray, y: np.ndarray) -> float:
         """The loss of values (N, K), as `values` returns them."""

@@ -6,6 +6,7 @@ Lightning, so that a saved model loads without it.
 
 from pellucid.training.batches import Batches
 from pellucid.training.fits import Fit, Stepper
+from pellucid.training.hardware import Hardware
 from pellucid.training.settings import TrainingSettings
 
-__all__ = ["Batches", "Fit", "Stepper", "TrainingSettings"]
+__all__ = ["Batches", "Fit", "Hardware", "Stepper", "TrainingSettings"]

@@ -17,6 +17,7 @@ import torch
 from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch.callbacks import Callback
 
+from pellucid import _processes
 from pellucid.errors import InputError
 from pellucid.schemas import reason_of
 from pellucid.training.batches import Batches
@@ -59,12 +60,14 @@ class CheckpointWriter(Callback):
 
     def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
         # What a network draws by itself, such as dropout, depends on the seed and the step alone, too.
-        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step)
+        # Each process draws for its own part.
+        rank = _processes.current().rank
+        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step + rank * 2**40)
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         # Not after an epoch's last batch: a run that went on from there would skip the epoch's validation.
         ended = self.batches.position == len(self.batches)
-        if not ended and time.monotonic() - self.written >= self.seconds:
+        if not ended and _processes.decision_of_first(time.monotonic() - self.written >= self.seconds):
             self._save(trainer)
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:

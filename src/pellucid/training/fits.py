@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from torch import Tensor, nn
 
@@ -34,7 +34,12 @@ class Fit(ABC, Generic[Result]):
         Steps with an optimiser made around Adam, for games that are not plain descent.
     weight_decay : float
         By how much weights shrink in a step, as a multiple of the learning rate.
+    is_divisible : bool
+        Whether a batch can be divided among processes: `batches` and `validation` then take parts of their indices,
+        and `loss` gives means over the parts of all processes; both by `pellucid._processes`.
     """
+
+    is_divisible: ClassVar[bool] = False
 
     network: nn.Module
     batches: Batches

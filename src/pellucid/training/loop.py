@@ -11,6 +11,7 @@ import signal
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -21,10 +22,13 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from pellucid import _processes
 from pellucid.errors import ConvergenceError, InputError, Parameter
 from pellucid.training import checkpoints, folders
 from pellucid.training.checkpoints import BestEpoch, CheckpointWriter, PlainCheckpointIO
+from pellucid.training.distributed import check_divisible, run_on, seen, trainer_options
 from pellucid.training.fits import Fit, History, Result
+from pellucid.training.hardware import Hardware
 from pellucid.training.progress import EpochHistory, ProgressBar
 from pellucid.training.settings import TrainingSettings
 from pellucid.training.stored_checkpoints import check_checkpoint, network_state
@@ -41,6 +45,7 @@ def train(
     resume: bool = False,
     progress: bool = True,
     device: str = "auto",
+    hardware: Hardware | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> Result:
     """Train the network of a fit in place, and return the fit's result.
@@ -59,24 +64,32 @@ def train(
         Show a progress bar.
     device : str
         "auto", "cpu", "gpu" or another of Lightning's accelerators.
+    hardware : Hardware, optional
+        The device, the number of processes and of machines; the result is that of one process, up to rounding. By
+        default one process on `device`.
     checkpoint_seconds : float
         A checkpoint is written about this often, and at the end of every epoch.
     """
     folder = None if folder is None else Path(folder)
+    hardware = hardware or Hardware(device=device)
+    check_divisible(fit, hardware, folder)
     identity = {**settings.settings(), **fit.identity()}
-    with folders.opened(folder, identity, resume=resume) as home, _quiet():
+    with _home(folder, identity, hardware, resume=resume) as home, _quiet():
         earlier = folders.read_history(home) if resume else None
         history = earlier or []
         if earlier is None:
+            run = partial(
+                _run, fit, settings, home, hardware, resume=resume, progress=progress, seconds=checkpoint_seconds
+            )
             try:
-                history = _run(
-                    fit, settings, home, device, resume=resume, progress=progress, seconds=checkpoint_seconds
-                )
+                history = run() if hardware.world == 1 else run_on(hardware, run, home)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_interruption_message(folder)) from None
         kept, result = home / (folders.LAST if fit.validation is None else folders.BEST), home / folders.RESULT
-        if kept.exists() and (earlier is None or not result.exists()):  # not yet, where it was killed right here
+        # Not yet replaced, where it was killed right here.
+        if hardware.node == 0 and kept.exists() and (earlier is None or not result.exists()):
             os.replace(kept, result)
+        seen(result, hardware)
         with checkpoints.as_checkpoint(result):
             fit.network.load_state_dict(network_state(checkpoints.load(result), fit.network))
     fit.network.cpu().eval()
@@ -87,7 +100,7 @@ def _run(
     fit: Fit[Any],
     settings: TrainingSettings,
     home: Path,
-    device: str,
+    hardware: Hardware,
     *,
     resume: bool,
     progress: bool,
@@ -95,18 +108,21 @@ def _run(
 ) -> History:
     """Train from the beginning or from the last checkpoint, and leave `history.json`."""
     last, best, result = (home / name for name in folders.CHECKPOINTS)
+    first = _processes.current().rank == 0
     history = EpochHistory()
     callbacks: list[Callback] = [history, CheckpointWriter(last, fit.batches, seconds)]
-    if progress:
+    if progress and first:
         callbacks.append(ProgressBar(fit.batches))
     if fit.validation is not None:
         callbacks.append(BestEpoch(best, result, settings.patience))
-    trainer = _trainer(device, settings.epochs, callbacks, clip=fit.stepper is None)
-    checkpoint = last if resume and last.exists() else None
-    if resume and progress and checkpoint is None:
+    trainer = _trainer(hardware, settings.epochs, callbacks, clip=fit.stepper is None)
+    checkpoint = last if _processes.decision_of_first(resume and last.exists()) else None
+    if resume and progress and first and checkpoint is None:
         tqdm.write(f"There is no checkpoint in {home} yet: the run starts anew.")
-    _fit(trainer, TrainingModule(fit, settings), fit, checkpoint)
-    folders.write_history(home, history.epochs)
+    module = TrainingModule(fit, settings, averages=hardware.world > 1 and hardware.strategy == "auto")
+    _fit(trainer, module, fit, checkpoint)
+    if first:
+        folders.write_history(home, history.epochs)
     return history.epochs
 
 
@@ -114,8 +130,9 @@ def _run(
 class TrainingModule(lightning.LightningModule):
     """Binds a network, the loss of a batch, and Adam with a one-cycle rate."""
 
-    def __init__(self, fit: Fit[Any], settings: TrainingSettings) -> None:
+    def __init__(self, fit: Fit[Any], settings: TrainingSettings, *, averages: bool = False) -> None:
         super().__init__()
+        self.averages = averages
         self.network, self.companion = fit.network.train(), fit.companion
         self.loss, self.stepper, self.weight_decay = fit.loss, fit.stepper, fit.weight_decay
         self.learning_rate, self.epochs, self.batches = settings.learning_rate, settings.epochs, len(fit.batches)
@@ -132,6 +149,12 @@ class TrainingModule(lightning.LightningModule):
 
     def on_train_start(self) -> None:
         self.started = True
+        if self.averages:  # so that torch does not
+            self.trainer.model.require_backward_grad_sync = False  # type: ignore[union-attr]
+
+    def on_after_backward(self) -> None:
+        if self.averages:
+            _processes.average_gradients(self.network.parameters())
 
     def training_step(self, counted: tuple[Any, int]) -> Tensor | None:
         batch, self.count = counted
@@ -143,7 +166,8 @@ class TrainingModule(lightning.LightningModule):
         return None
 
     def _loss(self, batch: Any) -> Tensor:
-        self.terms = terms = self.loss(batch)
+        with _processes.counting(self.count):
+            self.terms = terms = self.loss(batch)
         if not terms["loss"].isfinite():
             raise ConvergenceError(
                 f"The loss must stay finite. Got {terms['loss'].item():g} at step {self.global_step + 1}; lower the "
@@ -153,7 +177,8 @@ class TrainingModule(lightning.LightningModule):
 
     def validation_step(self, counted: tuple[Any, int]) -> None:
         batch, count = counted
-        terms = self.loss(batch)
+        with _processes.counting(count):
+            terms = self.loss(batch)
         self.log_dict({f"validation_{name}": value for name, value in terms.items()}, batch_size=count)
 
     def configure_optimizers(self) -> Any:
@@ -171,11 +196,11 @@ class TrainingModule(lightning.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool) -> lightning.Trainer:
+def _trainer(hardware: Hardware, epochs: int, callbacks: list[Callback], *, clip: bool) -> lightning.Trainer:
     try:
         return lightning.Trainer(
-            accelerator=device,
-            devices=1,
+            accelerator=hardware.device,
+            **trainer_options(hardware),
             max_epochs=epochs,
             callbacks=callbacks,
             gradient_clip_val=_MAX_GRADIENT_NORM if clip else None,
@@ -186,11 +211,12 @@ def _trainer(device: str, epochs: int, callbacks: list[Callback], *, clip: bool)
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
+            use_distributed_sampler=False,  # batches are divided by `Batches.take`
         )
     except (MisconfigurationException, ValueError) as error:
         raise InputError(
             f"{Parameter('device')} must be available on this machine",
-            got=f'{device!r}: {error} Use "auto" or "cpu"',
+            got=f'{hardware.device!r}: {error} Use "auto" or "cpu"',
             parameter="device",
         ) from None
 
@@ -220,6 +246,16 @@ def _interruption_message(folder: Path | None) -> str:
 
 
 @contextmanager
+def _home(folder: Path | None, identity: Mapping[str, Any], hardware: Hardware, *, resume: bool) -> Iterator[Path]:
+    """The folder of a run; that of the first machine is locked, and the others only read in it."""
+    if hardware.node and folder is not None:
+        yield folder
+        return
+    with folders.opened(folder, identity, resume=resume) as home:
+        yield home
+
+
+@contextmanager
 def _quiet() -> Iterator[None]:
     """Without Lightning's remarks on hardware, on runs without validation, and on checkpoints of earlier versions."""
     logger = logging.getLogger("lightning.pytorch")
@@ -230,6 +266,8 @@ def _quiet() -> Iterator[None]:
             warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint need to be provided.*")
             warnings.filterwarnings("ignore", message=".*but have no `val_dataloader`.*")
             warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
+            # Terms are means over all processes already.
+            warnings.filterwarnings("ignore", message=".*sync_dist=True.*")
             yield
     finally:
         logger.setLevel(level)

@@ -43,7 +43,8 @@ def free_range(x, members, offsets, penalty, unit, intercept, begin, end, free, 
             for j in own:
                 for a in range(p):
                     mean[a] += x[j, a]
-            mean /= m
+            for a in range(p):
+                mean[a] /= m
         gram[:] = 0.0
         for j in own:
             for a in range(p):

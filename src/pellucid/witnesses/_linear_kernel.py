@@ -120,7 +120,8 @@ def _mean(x, f, members, mean):
             mean[a] += x[j, a]
         for c in range(f.shape[1]):
             mean[p + c] += f[j, c]
-    mean /= len(members)
+    for b in range(len(mean)):
+        mean[b] /= len(members)
 
 
 @njit(cache=True, nogil=True)
@@ -199,7 +200,8 @@ def solve_range(x, f, members, offsets, sliding, unit, ridge, intercept, begin, 
                 moments[:] = 0.0
                 for j in own:
                     _add(x, f, j, 1.0, reference, row, total, moments)
-                peak[:] = moments[p]
+                for b in range(p + k):
+                    peak[b] = moments[p, b]
             low, high = first, last
             for a in range(p + k):
                 means[a, w] = reference[a] + shift * total[a]
@@ -222,7 +224,10 @@ def solve_range(x, f, members, offsets, sliding, unit, ridge, intercept, begin, 
             for c in range(k):
                 square[w] += moments[p, p + c] - shift * total[p + c] ** 2
 
-        theta[:] = right
+        for a in range(p):
+            for c in range(k):
+                for w in range(LANES):
+                    theta[a, c, w] = right[a, c, w]
         _cholesky_solve(gram, theta, scale, pivots)
 
         for w in range(lanes):
@@ -279,7 +284,8 @@ def pull_range(x, parameters, sizes, covers, starts, begin, end, result):
         for i in range(low, high):
             _add_shares(parameters, sizes, i, common)
         for j in points:
-            total[:] = common
+            for q in range(len(total)):
+                total[q] = common[q]
             for e in range(starts[j], starts[j + 1]):
                 if not low <= covers[e] < high:
                     _add_shares(parameters, sizes, covers[e], total)

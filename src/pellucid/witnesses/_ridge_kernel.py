@@ -38,6 +38,13 @@ def _dot(a, b, count):
     return total
 
 
+@njit(cache=True, nogil=True)
+def _copy(source, into):
+    for i in range(len(into)):
+        for c in range(into.shape[1]):
+            into[i, c] = source[i, c]
+
+
 @njit(cache=True, nogil=True, fastmath=_LOOSE)
 def _factorize(gram, ridge, lower):
     """Write L of gram + ridge I = L L' (lower triangle); the diagonal holds reciprocals."""
@@ -139,8 +146,11 @@ def _center_gram(gram):
             means[i] += gram[i, j]
             means[j] += gram[i, j]
         means[i] += gram[i, i]
-    means /= m
-    mean = means.mean()
+    mean = 0.0
+    for i in range(m):
+        means[i] /= m
+        mean += means[i]
+    mean /= m
     for i in range(m):
         for j in range(i + 1):
             gram[i, j] += mean - means[i] - means[j]
@@ -150,7 +160,7 @@ def _center_gram(gram):
 def _dual(gram, y, ridge, constant, lower, scratch, theta, missed, free):
     """Fit in the dual: `theta` (m x K) gets a, `missed` (m x K) the residuals, `free` (m) 1 - H_jj."""
     _factorize(gram, ridge, lower)
-    theta[:] = y
+    _copy(y, theta)
     _solve(lower, theta)
     _inverse_diagonal(lower, scratch, free)
     for j in range(len(gram)):
@@ -163,7 +173,7 @@ def _dual(gram, y, ridge, constant, lower, scratch, theta, missed, free):
 def _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, free):
     """Fit in the primal: `theta` (V x K), `missed` (m x K) the residuals, `free` (m) 1 - H_jj."""
     _factorize(gram, ridge, lower)
-    theta[:] = right
+    _copy(right, theta)
     _solve(lower, theta)
     count, z = len(gram), scratch[0]
     for j in range(len(centered)):
@@ -241,7 +251,8 @@ def ridge_range(
         m = len(own)
         count = _varying(x, own, columns) if intercept else x.shape[1]
         if not intercept:
-            columns[:count] = np.arange(count)
+            for v in range(count):
+                columns[v] = v
         constant = 1.0 / m if intercept else 0.0
         y, mean = np.empty((m, outputs)), np.zeros(outputs)
         for j in range(m):
@@ -299,15 +310,24 @@ def ridge_range(
         full, rows = np.empty((m if apart else 0, m)), np.empty((m if apart and not dual else 0, size))
         lowest = np.full(m, np.inf)
         if nested:
-            held_out[first : first + m] = y + mean
-        for r in range(len(ridges) if len(ridges) > 1 else 0):
-            ridge = ridges[r] * unit
+            for j in range(m):
+                for c in range(outputs):
+                    held_out[first + j, c] = y[j, c] + mean[c]
+        # All ridges, if there are several, and then the best of them.
+        for r in range(0 if len(ridges) > 1 else 1, len(ridges) + 1):
+            final = r == len(ridges)
+            ridge = ridges[best if final else r] * unit
+            if final:
+                chosen[i] = ridge
+                solved[i] = ridge > _REGULAR * trace
             if ridge <= _REGULAR * trace:
                 continue
             if dual:
                 _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
             else:
                 _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
+            if final:
+                break
             error = 0.0
             for j in range(m):
                 for c in range(outputs):
@@ -325,15 +345,8 @@ def ridge_range(
                         lowest[j] = min(others, lowest[j])
                         for c in range(outputs):
                             held_out[first + j, c] = f[own[j], c] - missed[j, c] / full[j, j]
-        ridge = ridges[best] * unit
-        chosen[i] = ridge
-        solved[i] = ridge > _REGULAR * trace
         if not solved[i]:
             continue
-        if dual:
-            _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
-        else:
-            _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
         slopes, average = np.zeros((outputs, count)), np.zeros(count)
         for j in range(m):
             for v in range(count):
@@ -349,9 +362,12 @@ def ridge_range(
                     for v in range(count):
                         slopes[c, v] += weight * (table[j, v] - start[v])
         else:
-            slopes[:] = theta.T
+            for v in range(count):
+                for c in range(outputs):
+                    slopes[c, v] = theta[v, c]
         parameters[i] = 0.0
-        parameters[i, 0] = mean
+        for c in range(outputs):
+            parameters[i, 0, c] = mean[c]
         for v in range(count):
             for c in range(outputs):
                 parameters[i, 1 + columns[v], c] = slopes[c, v]

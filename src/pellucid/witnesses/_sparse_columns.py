@@ -32,8 +32,14 @@ def merge_columns(keys, rows):
         row = keys[rows[i]]
         for a in range(p):
             varies[a] |= np.uint8(row[a] != first[a])
-    columns = np.flatnonzero(varies)
-    v = len(columns)
+    v = 0
+    for a in range(p):
+        v += varies[a]
+    columns, v = np.empty(v, np.int64), 0
+    for a in range(p):
+        if varies[a]:
+            columns[v] = a
+            v += 1
     own = np.empty((m, v), keys.dtype)
     signatures = np.zeros(v, np.uint64)
     for i in range(m):

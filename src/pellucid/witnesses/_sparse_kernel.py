@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pellucid._ordering_kernel import ascend
 from pellucid.witnesses._dependent_kernel import resolution
 from pellucid.witnesses._sparse_columns import center_columns, merge_columns
 from pellucid.witnesses._sparse_path import greedy_path
@@ -38,9 +39,13 @@ def _choose(basis, triangle, products, targets, ridges):
         turned = np.ascontiguousarray(w.T)
         u, b = turned @ basis[:t], turned @ products[:t]
         scale = s.sum() / m
-        for ridge in ridges[::-1] * scale:
-            free[:] = 1.0 - 1.0 / m
-            gaps[:] = targets
+        for r in range(len(ridges) - 1, -1, -1):
+            ridge = ridges[r] * scale
+            for j in range(m):
+                free[j] = 1.0 - 1.0 / m
+            for c in range(k):
+                for j in range(m):
+                    gaps[c, j] = targets[c, j]
             for a in range(t):
                 h, direction = max(s[a], 0.0) / (max(s[a], 0.0) + ridge), u[a]
                 for j in range(m):
@@ -58,7 +63,7 @@ def _choose(basis, triangle, products, targets, ridges):
     return terms, chosen
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _ridge_weights(triangle, products, ridge):
     """Minimise |products - R theta|^2 + ridge |theta|^2, R (t x t) a triangle; theta (t x K), and the freedom it takes.
 
@@ -89,7 +94,8 @@ def _ridge_weights(triangle, products, ridge):
             right[a, c] /= factor[a, a]
     freedom = 0.0
     for i in range(t):
-        row[:] = triangle[i]
+        for b in range(t):
+            row[b] = triangle[i, b]
         for b in range(t):
             for a in range(b):
                 row[b] -= row[a] * factor[a, b]
@@ -98,25 +104,51 @@ def _ridge_weights(triangle, products, ridge):
     return right, freedom
 
 
-@njit(cache=True, nogil=True)
-def _center(values, unit, targets, rounding, means):
-    """Write the columns of values (m x K), less their means, into targets (K x m); what of them is rounding (K); and
-    the means (K).
+@njit(cache=True, nogil=True, inline="always")
+def _center(f, rows, unit, targets, rounding, means):
+    """Write the columns of f (N x K) at m rows, less their means, into targets (K x m); what of them is rounding (K);
+    and the means (K).
     """
+    m = len(rows)
     for c in range(len(targets)):
-        size = shift = 0.0
-        for j in range(len(values)):
-            targets[c, j] = values[j, c] - values[0, c]
+        size, shift, first = 0.0, 0.0, f[rows[0], c]
+        for j in range(m):
+            value = f[rows[j], c]
+            targets[c, j] = value - first
             shift += targets[c, j]
-            size += values[j, c] ** 2
-        shift /= len(values)
-        for j in range(len(values)):
+            size += value**2
+        shift /= m
+        for j in range(m):
             targets[c, j] -= shift
-        rounding[c] = resolution(len(values), 1, unit) * np.sqrt(size)
-        means[c] = values[0, c] + shift
+        rounding[c] = resolution(m, 1, unit) * np.sqrt(size)
+        means[c] = first + shift
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _different(varying, lowest):
+    """Of the columns of `merge_columns` those that equal no lower one: their places and the columns."""
+    count = 0
+    for v in range(len(varying)):
+        count += lowest[v] == v
+    places, columns = np.empty(count, np.int64), np.empty(count, np.int64)
+    count = 0
+    for v in range(len(varying)):
+        if lowest[v] == v:
+            places[count], columns[count] = v, varying[v]
+            count += 1
+    return places, columns
 
 
 @njit(cache=True, nogil=True)
+def _twice(values):
+    """The same numbers, and room for as many more."""
+    longer = np.empty(2 * len(values), np.int64)
+    for i in range(len(values)):
+        longer[i] = values[i]
+    return longer
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _fit(z, units, squares, sizes, targets, rounding, share, most, ridges, automatic):
     """The places of the terms of one law (t), their weights (t x K), its ridge and the freedom that it takes.
 
@@ -134,7 +166,10 @@ def _fit(z, units, squares, sizes, targets, rounding, share, most, ridges, autom
     if automatic:
         used, ridge = _choose(basis, triangle, products, targets, ridges)
     weights, freedom = _ridge_weights(triangle[:used, :used], products[:used], ridge)
-    return picks[:used], weights / common, ridge * common * common if automatic else ridges[0], freedom
+    for t in range(used):
+        for c in range(weights.shape[1]):
+            weights[t, c] /= common
+    return picks[:used], weights, ridge * common * common if automatic else ridges[0], freedom
 
 
 @njit(cache=True, nogil=True)
@@ -153,10 +188,11 @@ def fit_range(
     rounding = np.empty(k)
     for i in range(begin, end):
         # In ascending order of points, so that nothing depends on the order of the members.
-        rows = np.sort(members[offsets[i] : offsets[i + 1]])
+        rows = members[offsets[i] : offsets[i + 1]].copy()
+        ascend(rows)
         m = len(rows)
         targets = np.empty((k, m))
-        _center(f[rows], f_unit, targets, rounding, intercepts[i])
+        _center(f, rows, f_unit, targets, rounding, intercepts[i])
         columns[i] = -1
         weights[i] = 0.0
         counts[i] = 0
@@ -166,8 +202,8 @@ def fit_range(
         if most < 1:
             continue
         varying, lowest = merge_columns(keys, rows)
-        places = np.array([v for v in range(len(varying)) if lowest[v] == v], np.int64)
-        z, means, units, squares, sizes = center_columns(x, rows, varying[places])
+        places, different = _different(varying, lowest)
+        z, means, units, squares, sizes = center_columns(x, rows, different)
         picks, theta, ridge_of[i], taken = _fit(
             z, units, squares, sizes, targets, rounding, resolution(m, terms, unit), most, ridges, automatic
         )
@@ -181,7 +217,7 @@ def fit_range(
             for v in range(len(varying)):
                 if lowest[v] == place:
                     if length == len(merged):
-                        merged = np.concatenate((merged, np.empty_like(merged)))
+                        merged = _twice(merged)
                     merged[length] = varying[v]
                     length += 1
                     counts[i, t] += 1
@@ -196,7 +232,8 @@ def values_range(x, points, which, intercepts, weights, merged, starts, begin, e
     """
     for e in range(begin, end):
         i, row = which[e], x[points[e]]
-        values[e] = intercepts[i]
+        for c in range(values.shape[1]):
+            values[e, c] = intercepts[i, c]
         for t in range(weights.shape[1]):
             a, b = starts[i, t], starts[i, t + 1]
             if a == b:

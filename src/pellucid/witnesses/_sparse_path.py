@@ -77,7 +77,9 @@ def _best(with_vectors, norms, gains):
 @njit(cache=True, nogil=True)
 def _enlarged(rows):
     result = np.empty((2 * len(rows), rows.shape[1]))
-    result[: len(rows)] = rows
+    for r in range(len(rows)):
+        for i in range(rows.shape[1]):
+            result[r, i] = rows[r, i]
     return result
 
 

@@ -113,13 +113,27 @@ def argsort(values, order, spare):
 
 
 @njit(cache=True, nogil=True)
+def places(flags, flag):
+    """Where the flags (V, 0 or 1) are `flag`, ascending."""
+    count = 0
+    for v in range(len(flags)):
+        count += flags[v] == flag
+    result, count = np.empty(count, np.int64), 0
+    for v in range(len(flags)):
+        if flags[v] == flag:
+            result[count] = v
+            count += 1
+    return result
+
+
+@njit(cache=True, nogil=True)
 def sort_many_valued(x, rows, features, many):
     """The R many-valued features, sorted.
 
     Returns their values (R x m), the members in the order of each (R x m), and their places among the V (R).
     """
     m = len(rows)
-    which = np.flatnonzero(many)
+    which = places(many, 1)
     values = np.empty((len(which), m), np.float64)
     orders = np.empty((len(which), m), np.uint32)
     spare = np.empty(m, np.uint32)

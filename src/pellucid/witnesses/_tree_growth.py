@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pellucid.witnesses._tree_columns import SLOTS, argsort, balanced, distinct, midpoint, steps, unpack
+from pellucid.witnesses._tree_columns import SLOTS, argsort, balanced, distinct, midpoint, places, steps, unpack
 from pellucid.witnesses._tree_nodes import center_outputs, means, medians, partition, rank, sort_outputs
 from pellucid.witnesses._tree_splits import (
     absolute_many_valued,
@@ -62,41 +62,48 @@ def _score_steps(values, orders, start, stop, output_orders, ordered, tile, narr
             offsets[r + 1] = done + filled
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_leaf, absolute, tree, reached):
     """Grow one tree on the m members whose outputs are y (m x K); the number of its nodes.
 
-    The columns are those that `gather` and `sort_many_valued` return (orders is permuted). No split leaves fewer
-    than min_leaf members on a side. Nodes are written into the arrays of `tree` and the leaf of each member into
-    reached (m).
+    The criterion is "absolute" where `absolute` is True, and "squared" where it is None: then the compiler leaves out
+    the other half of the code. The columns are those that `gather` and `sort_many_valued` return (orders is permuted).
+    No split leaves fewer than min_leaf members on a side. Nodes are written into the arrays of `tree` and the leaf of
+    each member into reached (m).
     """
     feature, threshold, left, right, value, size = tree
     m, outputs = y.shape
-    members = np.arange(m).astype(np.uint32).reshape(1, m)
+    members = np.empty((1, m), np.uint32)
+    for i in range(m):
+        members[0, i] = i
     spare, side = np.empty(m, np.uint32), np.zeros(m, np.uint32)
     # Outputs
-    transposed, blocks = y.T.copy(), (outputs + 3) // 4
-    by_order = outputs if absolute else 0
+    transposed, blocks = np.empty((outputs, m)), (outputs + 3) // 4
+    for i in range(m):
+        for k in range(outputs):
+            transposed[k, i] = y[i, k]
+    by_order = 0 if absolute is None else outputs
     output_orders, place = np.empty((by_order, m), np.uint32), np.empty((by_order, m), np.uint32)
     for k in range(by_order):
         argsort(transposed[k], output_orders[k], spare)
     ordered, spreads, sums = np.empty((by_order, m + 2)), np.empty(outputs), np.empty(outputs)
     above, below = np.empty((by_order, m + 2), np.uint32), np.empty((by_order, m + 2), np.uint32)
     middle = np.empty(outputs, np.uint32)
-    centered = np.zeros((0 if absolute else m, 4 * blocks))
+    centered = np.zeros((m if absolute is None else 0, 4 * blocks))
     # The candidates of a node are the two-valued columns kept at its parent. They lie one behind the other
     # along the path from the root, since a depth-first walk never needs others.
-    two_valued = np.flatnonzero(many == 0)
+    two_valued = places(many, 0)
     kept = np.empty(4 * len(two_valued) + 1, np.uint32)
-    kept[: len(two_valued)] = two_valued
+    for j in range(len(two_valued)):
+        kept[j] = two_valued[j]
     inside, masked = np.empty(len(words), np.uint64), np.empty((len(words), len(two_valued) + 1), np.uint64)
     signatures, table = np.empty(len(two_valued) + 1, np.uint64), np.zeros(SLOTS, np.uint32)
-    tile = np.zeros((m if absolute else 0, TILE), np.uint8)
+    tile = np.zeros((0 if absolute is None else m, TILE), np.uint8)
     narrow, wide = np.empty((6, TILE), np.uint8), np.empty((5, TILE), np.uint32)
     scores = np.empty(len(two_valued) + LANES)
     # Many-valued columns
     line = np.empty(m)
-    pairs = len(which) * min(m, PAIRWISE) + LANES if absolute else 0
+    pairs = 0 if absolute is None else len(which) * min(m, PAIRWISE) + LANES
     step_scores, step_ends = np.empty(pairs), np.empty(pairs, np.int32)
     step_offsets = np.zeros(len(which) + 1, np.int64)
     # Open nodes: start, stop, levels below, parent (+1; negative for a right child), candidates' start and stop
@@ -111,17 +118,18 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_
             left[parent - 1] = node
         elif parent < 0:
             right[-parent - 1] = node
-        if absolute:
-            pure = medians(transposed, mine_by_output, value[node])
-        else:
+        if absolute is None:
             pure = means(y, mine, sums, spreads, value[node])
+        else:
+            pure = medians(transposed, mine_by_output, value[node])
         best, column, cut, sorted_column, position, number = np.inf, -1, 0.0, -1, 0, 0
         if levels > 0 and not pure and here >= 2 * min_leaf:
             # Two-valued columns: which are left, and how good are they?
             needed = 2 * kept_stop - kept_start
             if needed > len(kept):
                 longer = np.empty(2 * needed, np.uint32)
-                longer[:kept_stop] = kept[:kept_stop]
+                for j in range(kept_stop):
+                    longer[j] = kept[j]
                 kept = longer
             inside[:] = 0
             for i in mine:
@@ -130,7 +138,10 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_
             number = distinct(words, kept[kept_start:kept_stop], inside, mine[0], mine_kept, masked, signatures, table)
             if min_leaf > 1:
                 number = balanced(mine_kept, masked, number, len(inside), here, min_leaf)
-            if absolute:
+            if absolute is None:
+                impurity = center_outputs(y, mine, sums, spreads, centered)
+                squared_two_valued(masked, inside, here, centered.reshape(m, blocks, 4), scores[:number])
+            else:
                 impurity = sort_outputs(transposed, mine_by_output, ordered, spreads)
                 _score_two_valued(masked, number, mine, mine_by_output, ordered, tile, narrow, wide, scores)
                 if len(which) and here <= PAIRWISE:
@@ -149,9 +160,6 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_
                     )
                 elif len(which):
                     rank(mine_by_output, place)
-            else:
-                impurity = center_outputs(y, mine, sums, spreads, centered)
-                squared_two_valued(masked, inside, here, centered.reshape(m, blocks, 4), scores[:number])
             # The best split, in ascending order of features: a later one must be better by more than rounding.
             tolerance = TIE * impurity
             r = 0
@@ -160,7 +168,7 @@ def grow_tree(y, features, many, cuts, words, values, orders, which, depth, min_
                 while r < len(which) and which[r] < following:
                     order, of_feature = orders[r, start:stop], values[r]
                     if of_feature[order[0]] < of_feature[order[-1]]:
-                        if not absolute:
+                        if absolute is None:
                             squared_many_valued(order, centered, sums, line)
                         elif here <= PAIRWISE:
                             for step in range(step_offsets[r], step_offsets[r + 1]):

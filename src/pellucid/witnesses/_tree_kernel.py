@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pellucid._threads import run_chunks
-from pellucid.witnesses._tree_columns import gather, sort_many_valued
+from pellucid.witnesses._tree_columns import argsort, gather, sort_many_valued
 from pellucid.witnesses._tree_growth import grow_tree
 
 
@@ -84,8 +84,9 @@ def grow(
     )
     leaf = np.empty(len(members), np.int64)
     counts = np.empty(len(sizes), np.int64)
-    rules = depths, min_leaf, criterion == "absolute"
-    kernel = partial(_grow_range, x, f, members, offsets, rules, starts, nodes, leaf, counts)
+    # None is known when the kernel is compiled, which then has one criterion alone.
+    absolute = True if criterion == "absolute" else None
+    kernel = partial(_grow_range, x, f, members, offsets, absolute, depths, min_leaf, starts, nodes, leaf, counts)
     run_chunks(kernel, offsets, threads)
     node_offsets = np.concatenate([[0], np.cumsum(counts)])
     used = np.repeat(starts[:-1] - node_offsets[:-1], counts) + np.arange(node_offsets[-1])
@@ -116,22 +117,29 @@ def _walk(node_offsets, feature, threshold, left, right, which, x, leaf):
 
 
 @njit(cache=True, nogil=True)
-def _grow_range(x, f, members, offsets, rules, starts, nodes, leaf, counts, begin, end):
+def _grow_range(x, f, members, offsets, absolute, depths, min_leaf, starts, nodes, leaf, counts, begin, end):
     """Grow the trees begin..end; tree i writes its nodes from starts[i] on and their number into counts[i]."""
     feature, threshold, left, right, value, size = nodes
-    depths, min_leaf, absolute = rules
     for i in range(begin, end):
         mine = members[offsets[i] : offsets[i + 1]]
         room = slice(starts[i], starts[i + 1])
         # In ascending order of points: then sums, too, do not depend on the order of the members.
-        ascending = np.argsort(mine)
-        rows = mine[ascending]
+        m = len(mine)
+        points, ascending, spare = np.empty(m), np.empty(m, np.uint32), np.empty(m, np.uint32)
+        for j in range(m):
+            points[j] = mine[j]
+        argsort(points, ascending, spare)
+        rows, y = np.empty(m, np.int64), np.empty((m, f.shape[1]))
+        for j in range(m):
+            rows[j] = mine[ascending[j]]
+            for k in range(f.shape[1]):
+                y[j, k] = f[rows[j], k]
         features, many, cuts, words = gather(x, rows)
         values, orders, which = sort_many_valued(x, rows, features, many)
-        reached = np.empty(len(rows), np.int64)
+        reached = np.empty(m, np.int64)
         tree = feature[room], threshold[room], left[room], right[room], value[room], size[room]
         counts[i] = grow_tree(
-            f[rows], features, many, cuts, words, values, orders, which, depths[i], min_leaf, absolute, tree, reached
+            y, features, many, cuts, words, values, orders, which, depths[i], min_leaf, absolute, tree, reached
         )
-        for j in range(len(rows)):
+        for j in range(m):
             leaf[offsets[i] + ascending[j]] = reached[j]

@@ -11,12 +11,13 @@ from pellucid.molecules.vae.generation import decode
 
 
 @pytest.mark.slow
-def test_what_is_learned_by_heart_comes_back():
+@pytest.mark.parametrize(("positional", "latent", "steps"), [(False, 8, 250), (True, 16, 60)])
+def test_what_is_learned_by_heart_comes_back(positional, latent, steps):
     torch.manual_seed(0)
-    net = TreeAutoencoder(LABELS, width=48, latent=8, depth=2)
+    net = TreeAutoencoder(LABELS, width=48, latent=latent, depth=2, positional=positional)
     everything = batch(*range(len(SMILES)))
     optimizer = torch.optim.Adam(net.parameters(), lr=4e-3)
-    for _ in range(250):
+    for _ in range(steps):
         posterior = net.encode(everything.encoder)
         loss = -net.reconstruction(everything, posterior.mean).total().mean()
         optimizer.zero_grad()

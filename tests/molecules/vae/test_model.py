@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 SMILES = list(blockers().smiles[:120])
 SETTINGS = {
     "width": 16, "latent": 4, "epochs": 2, "batch_size": 32, "centers": 30, "pool": 80,
-    "similar": SimilarityRule(analogs=False), "share": 0.125, "members": 6,
+    "similar": SimilarityRule(analogs=False), "share": 0.125, "members": 6, "kl_weight": 1.0, "free": 10.0,
 }  # fmt: skip
 
 

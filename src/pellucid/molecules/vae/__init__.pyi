@@ -5,6 +5,9 @@ from .model import JunctionTreeVAE as JunctionTreeVAE
 from .networks import Posterior as Posterior
 from .networks import Reconstruction as Reconstruction
 from .networks import TreeAutoencoder as TreeAutoencoder
+from .optimizing import Optimization as Optimization
+from .optimizing import optimize as optimize
+from .properties import LatentProperty as LatentProperty
 from .scores import Elbo as Elbo
 from .scores import EncoderScores as EncoderScores
 from .trees import JunctionTree as JunctionTree

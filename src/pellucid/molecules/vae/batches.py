@@ -102,6 +102,12 @@ class EncoderBatch(_Movable):
     """Messages that arrive at roots, and"""
     top_owner: Tensor
     """the molecules that these belong to."""
+    places: Tensor
+    """(T,) the number of each node in its tree, depth first."""
+    child_counts: Tensor
+    """(T,)"""
+    shared: Tensor
+    """(2, ...) atoms that clusters share with their parents, and the nodes of these clusters."""
 
     def __len__(self) -> int:
         return len(self.roots)
@@ -133,6 +139,8 @@ class AttachmentGraphs(_Movable):
     """(W,) the step that each way belongs to; ways of a step stand together."""
     owner: Tensor
     """(S,) the molecule of each step."""
+    children: Tensor
+    """(S,) the node that is attached in each step."""
 
 
 @final
@@ -152,7 +160,9 @@ class DecoderBatch(_Movable):
     visits: Tensor
     """(2 T - B,) the node at which a decision is made,"""
     expands: Tensor
-    """whether there is another child, and"""
+    """whether there is another child,"""
+    counts: Tensor
+    """the number of children so far, and"""
     arrivals: Tensor
     """(2, ...) visit, and a message that has arrived."""
     attachments: AttachmentGraphs
@@ -186,7 +196,19 @@ def _encoder_batch(packed: PackedTrees, parents: np.ndarray, order: Schedule) ->
         up=MessagePass.of(up, order.up_bounds, order.up_pairs, 0),
         top=torch.from_numpy(top),
         top_owner=torch.from_numpy(owner[up[top]]),
+        places=torch.from_numpy(np.arange(len(owner)) - packed.node_offsets[owner]),
+        child_counts=torch.from_numpy(np.bincount(parents[parents >= 0], minlength=len(parents))),
+        shared=torch.from_numpy(_shared_atoms(packed, parents, owner)),
     )
+
+
+def _shared_atoms(packed: PackedTrees, parents: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """(2, ...) atoms, numbered over all molecules, that are in a cluster and in its parent; and the cluster's node."""
+    node = np.repeat(np.arange(len(parents)), np.diff(packed.member_offsets))
+    atom = packed.members + packed.atom_offsets[owner[node]]
+    total = packed.atom_offsets[-1]
+    shared = np.isin(parents[node] * total + atom, node * total + atom)
+    return np.stack([atom[shared], node[shared]])
 
 
 def _graphs(packed: PackedTrees) -> GraphBatch:
@@ -231,6 +253,7 @@ def decoder_batch(packed: PackedTrees, vocabulary: Vocabulary) -> DecoderBatch:
             cure="build the corpus again",
         )
     step = np.repeat(np.arange(len(steps)), counts)
+    visits = np.arange(len(order.visits))
     return DecoderBatch(
         encoder=encoder,
         causal=MessagePass.of(parents[order.down], order.down_bounds, order.causal_pairs, edges),
@@ -239,6 +262,8 @@ def decoder_batch(packed: PackedTrees, vocabulary: Vocabulary) -> DecoderBatch:
         children=torch.from_numpy(order.down),
         visits=torch.from_numpy(order.visits),
         expands=torch.from_numpy(order.expands),
+        # The visits of a node stand together.
+        counts=torch.from_numpy(visits - np.searchsorted(order.visits, order.visits)),
         arrivals=torch.from_numpy(order.visit_pairs.T.copy()),
         attachments=attachment_graphs(
             vocabulary, packed.labels, parents[steps], steps, ways, step, hanging,
@@ -281,4 +306,5 @@ def attachment_graphs(
         ways=torch.from_numpy(atoms),
         step=torch.from_numpy(step),
         owner=torch.from_numpy(owner),
+        children=torch.from_numpy(children),
     )

@@ -14,7 +14,9 @@ from pellucid.domains import (
     ExplanationSet,
     MessageCallback,
     Plan,
+    Search,
     Source,
+    SupportsSearch,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from pellucid.trust import HeldOut
 
 # A network that learns from a few thousand molecules on a laptop; the paper's is larger.
-_SMALL = {"width": 64, "latent": 8, "epochs": 20, "batch_size": 32}
+_SMALL = {"width": 64, "latent": 28, "epochs": 20, "batch_size": 32}
 _SUITS = "what suits a few thousand molecules"
 # The most molecules that are measured, and the most that are explained to find the extremes.
 _MEASURED, _EXPLAINED = 1000, 40
@@ -77,14 +79,14 @@ class AutoencoderSettings(MoleculeTraining):
         minimum=1,
     )
     kl_weight: float = option(
-        1.0,
+        0.005,
         "Weight of the KL term, at most 1: a small one, such as 0.005, gives molecules back; at 1 samples look real.",
         minimum=1e-6,
     )
 
 
 @final
-class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
+class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
     """Points of a latent space for molecules, explained by small trees of substructures."""
 
     name: ClassVar[str] = "autoencoder"
@@ -177,6 +179,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
             folder=folder,
             resume=resume,
             progress=progress,
+            **settings.hardware(),
         )
         return model.calibrate(plan.parts.validation.smiles, progress=progress)
 
@@ -279,6 +282,43 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"]):
         if not explanations and errors:
             raise next(iter(errors.values()))
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
+
+    def near(
+        self, model: JunctionTreeVAE, item: str, count: int, *, spread: float, seed: int
+    ) -> Iterator[Sequence[Any]]:
+        """Different molecules near one, with their similarity to it."""
+        from pellucid.molecules.vae.files import near_table
+
+        return near_table(model, item, count, spread=spread, seed=seed)
+
+    def optimize(
+        self,
+        model: JunctionTreeVAE,
+        path: Path,
+        reading: AutoencoderReading,
+        *,
+        target: str,
+        start: str | None,
+        steps: int,
+        least_similarity: float,
+        lower: bool,
+        seed: int,
+        warn: MessageCallback,
+    ) -> Search:
+        """A property that is linear in the latent space, and a search along its gradient."""
+        from pellucid.molecules.vae.files import measured_property
+        from pellucid.molecules.vae.optimizing import optimize
+
+        head, best = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
+        return optimize(
+            model,
+            head,
+            best if start is None else start,
+            steps=steps,
+            least_similarity=least_similarity,
+            lower=lower,
+            seed=seed,
+        )
 
 
 def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:

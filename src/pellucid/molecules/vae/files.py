@@ -17,6 +17,7 @@ from pellucid.tables import read_table, row_names
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
+    from pellucid.molecules.vae.properties import LatentProperty
     from pellucid.molecules.vae.vocabulary import Vocabulary
 
 
@@ -40,13 +41,15 @@ def read_molecules(path: Path, *, smiles: str | None = None, names: str | None =
     table = read_table(path)
     texts = table.column(smiles_column(table.header, smiles, table.source))
     corpus, numbers = corpus_of(texts), np.array(table.numbers)
+    kept = corpus.arrays["rows"] - 1
     reasons = {rejection.row: rejection.reason for rejection in corpus.rejected}
     rejected = [
         # A corpus on disk remembers only the first thousand reasons.
         Rejection(int(numbers[row - 1]), texts[row - 1], reasons.get(row, "no junction tree"))
         for row in np.setdiff1d(np.arange(1, len(texts) + 1), corpus.arrays["rows"]).tolist()
     ]
-    return _molecules_of(corpus, numbers, row_names(table, names), rejected)
+    molecules = _molecules_of(corpus, numbers, row_names(table, names), rejected)
+    return replace(molecules, flattened=stereo_count([texts[i] for i in kept.tolist()]))
 
 
 def _molecules_of(
@@ -81,6 +84,8 @@ def summary_of(molecules: Molecules) -> str:
     parts = [f"{counted(len(molecules), 'molecule')} with a junction tree"]
     parts += [f"{counted(merged, 'row')} merged with others of the same molecule"] if merged else []
     parts += [f"{counted(len(molecules.rejected), 'row')} rejected"] if molecules.rejected else []
+    total = sum(map(len, molecules.rows))
+    parts += [stereo_text(molecules.flattened, total)] if molecules.flattened else []
     return "; ".join(parts)
 
 
@@ -112,6 +117,73 @@ def select_encodable(molecules: Molecules, vocabulary: Vocabulary, *, list_other
     return replace(selected, rejected=tuple(sorted([*molecules.rejected, *others])))
 
 
+def stereo_count(texts: Sequence[str]) -> int:
+    """The number of SMILES with marks of stereochemistry, which an autoencoder does not see."""
+    return sum(any(mark in text for mark in "@/\\") for text in texts)
+
+
+def stereo_text(count: int, total: int) -> str:
+    """How many rows lost these marks."""
+    return f"stereochemistry, which the encoder does not see, is dropped in {count:,} of {counted(total, 'row')}"
+
+
+def near_table(model: JunctionTreeVAE, smiles: str, count: int, *, spread: float, seed: int) -> Iterator[Sequence[Any]]:
+    """Different molecules near one, the nearest points first, with their Tanimoto similarity to it."""
+    from pellucid.molecules.vae.optimizing import similarities
+
+    near = model.sample_near(smiles, count, spread=spread, seed=seed)
+    yield ["SMILES", "similarity"]
+    for text, similarity in similarities(model, model.flat(smiles)[0], near).items():
+        yield [text, significant(similarity)]
+
+
+def measured_property(
+    model: JunctionTreeVAE,
+    path: Path,
+    *,
+    smiles: str | None,
+    target: str,
+    lower: bool,
+    warn: Callable[[str], None],
+) -> tuple[LatentProperty, str]:
+    """A property that is learned from a column of a table, and the molecule with the best measured value.
+
+    Parameters
+    ----------
+    model : JunctionTreeVAE
+        A trained model.
+    path : Path
+        A table with a column of SMILES.
+    smiles : str, optional
+        The column of SMILES; by default it is found by its name.
+    target : str
+        The column of the property.
+    lower : bool
+        Whether low values are better.
+    warn : callable
+        Called with a sentence if rows are left out, or the property is not one that the latent space tells.
+    """
+    from pellucid.molecules.vae.properties import LatentProperty
+
+    table = read_table(path)
+    texts, cells = table.column(smiles_column(table.header, smiles, table.source)), table.column(target)
+    values = np.array([_number(cell) for cell in cells])
+    rejected = {rejection.row - 1 for rejection in model.encode(texts, on_error="skip").rejected}
+    usable = [i for i in range(len(texts)) if i not in rejected and np.isfinite(values[i])]
+    if len(usable) < len(texts):
+        warn(f"{len(texts) - len(usable)} of {counted(len(texts), 'row')} without a value or an encoding are left out.")
+    head = LatentProperty.fit(model, [texts[i] for i in usable], values[usable].tolist(), name=target)
+    warn(f"{head}.")
+    return head, texts[(min if lower else max)(usable, key=lambda i: values[i])]
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
 def encoding_table(
     model: JunctionTreeVAE, path: Path, *, smiles: str | None, warn: Callable[[str], None]
 ) -> Iterator[list[Any]]:
@@ -138,6 +210,8 @@ def encoding_table(
             f'{len(problems)} of {len(texts)} rows have no encoding, see the column "problem"; the first is row '
             f"{first}."
         )
+    if stereo := stereo_count(texts):
+        warn(f"{stereo_text(stereo, len(texts))}.")
     names = model.names[: encoding.mean.shape[1]]
     yield [*table.header, *names, *(["problem"] if problems else [])]
     for i, (row, mean) in enumerate(zip(table.rows, encoding.mean.tolist(), strict=True)):

@@ -38,5 +38,8 @@ class FittedAutoencoder(Fitted):
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of version 0.1 have no calibration, and another name for the numbers of rejected rows."""
+        """Models of version 0.1 have no calibration, another name for numbers of rejected rows, no positional code."""
+        settings = content.get("settings")
+        if isinstance(settings, dict):
+            content = {**content, "settings": {"positional": False, **settings}}
         return {"calibration": None, "rejected_counts": content.get("left_out", {}), **content}

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid import _processes
 from pellucid.minibatches import sample_minibatch
 from pellucid.molecules._arguments import hold_out_molecules
 from pellucid.molecules.fingerprints import Fingerprints
@@ -32,6 +33,8 @@ class GameBatch(NamedTuple):
     x: Tensor
     """(N, P) fingerprints of the members."""
     hoods: Neighborhoods
+    total: int
+    """The number of neighborhoods of the step, in all processes."""
 
 
 class TrainingBatch(NamedTuple):
@@ -61,6 +64,7 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
     """
 
     network: TreeAutoencoder
+    is_divisible = True
 
     def __init__(self, model: JunctionTreeVAE, corpus: Corpus, *, validation: float, progress: bool = False) -> None:
         self.model, self.corpus, self.share = model, corpus, validation
@@ -95,36 +99,41 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             return batch
         hoods = self.neighborhoods.hoods
         playing = torch.randperm(len(hoods), generator=generator)[: max(round(self.model.share * len(chosen)), 1)]
-        minibatch = sample_minibatch(hoods, playing, max_members=self.model.members, generator=generator)
+        minibatch = sample_minibatch(
+            hoods, _processes.part(playing), max_members=self.model.members, generator=generator
+        )
         points = minibatch.points.numpy()
         members = encoder_batch(self.neighborhoods.packed(points))
         x = Fingerprints(self.neighborhoods.fingerprints.words[points]).dense()
-        return batch._replace(game=GameBatch(members, x, minibatch.hoods))
+        return batch._replace(game=GameBatch(members, x, minibatch.hoods, len(playing)))
 
     def take_held_out(self, chosen: Tensor, generator: torch.Generator) -> TrainingBatch:
         """A batch to validate on: the same noise in every epoch."""
         return self._molecules(self.held_out[chosen.numpy()], generator, self.model.kl_weight)._replace(held_out=True)
 
     def _molecules(self, indices: np.ndarray, generator: torch.Generator, weight: float) -> TrainingBatch:
-        batch = decoder_batch(self.corpus.packed(indices, self.vocabulary), self.vocabulary)
-        noise = torch.randn(len(batch), 2 * self.network.latent, generator=generator)
-        return TrainingBatch(batch, noise, weight, None)
+        noise = torch.randn(len(indices), 2 * self.network.latent, generator=generator)
+        own = _processes.part(torch.from_numpy(indices)).numpy()
+        batch = decoder_batch(self.corpus.packed(own, self.vocabulary), self.vocabulary)
+        return TrainingBatch(batch, _processes.part(noise), weight, None)
 
     def loss(self, batch: TrainingBatch) -> Mapping[str, Tensor]:
         """The terms of a batch's loss; in validation the bound alone, with all of its KL."""
         device = self.network.fits.device
         posterior, parts = self.network(batch.molecules.to(device), batch.noise.to(device))
         divergence = posterior.divergence()
-        terms = {name: value.mean() for name, value in parts._asdict().items()}
-        terms |= {"kl": divergence.mean(), "elbo": (parts.total() - divergence).mean()}
+        values = {**parts._asdict(), "kl": divergence, "elbo": parts.total() - divergence, "total": parts.total()}
+        terms = _processes.means(values)
+        total = terms.pop("total")
         if batch.held_out:
-            return {"loss": batch.kl_weight * terms["kl"] - parts.total().mean(), **terms}
-        loss = batch.kl_weight * divergence.mean().clamp(min=self.model.free) - parts.total().mean()
+            return {"loss": batch.kl_weight * terms["kl"] - total, **terms}
+        loss = batch.kl_weight * terms["kl"].clamp(min=self.model.free) - total
         terms["kl_weight"] = torch.tensor(batch.kl_weight)
         if batch.game is not None and self.game is not None:
             # Trees are grown on the CPU, wherever the network is.
             f = self.network.encode(batch.game.members.to(device)).joined().cpu()
-            terms["penalty"] = self.game(f, batch.game.x, batch.game.hoods.to("cpu")).penalty
+            with _processes.counting(batch.game.total):
+                terms["penalty"] = self.game(f, batch.game.x, batch.game.hoods.to("cpu")).penalty
             loss = loss + terms["penalty"].to(device)
         return {"loss": loss, **terms}
 

@@ -73,7 +73,8 @@ def _choose(chances: Tensor, generator: torch.Generator | None) -> list[int]:
 def _generate_trees(network: TreeAutoencoder, z: Tensor, generator: torch.Generator | None) -> list[_PartialTree]:
     width = network.decoder_clusters.embedding_dim
     none = z.new_zeros(len(z), width)
-    trees = [_PartialTree(i) for i in _choose(network.label(torch.cat([none, z], dim=1)).log_softmax(1), generator)]
+    first = torch.zeros(len(z), dtype=torch.int64, device=z.device)
+    trees = [_PartialTree(i) for i in _choose(network.label_logits(none, z, first).log_softmax(1), generator)]
     features = network.decoder_messages.features(network.decoder_clusters.weight)
     store, used = z.new_zeros(4 * max(len(z), 1), width), 0
     active = list(range(len(z)))
@@ -81,8 +82,11 @@ def _generate_trees(network: TreeAutoencoder, z: Tensor, generator: torch.Genera
         labels = torch.tensor([trees[i].labels[trees[i].current] for i in active], device=z.device)
         inbox = [trees[i].arrived[trees[i].current] for i in active]
         arrived = sums(store[_flat(inbox)], _owners(inbox, z.device), len(active))
-        inputs = torch.cat([network.decoder_clusters(labels), arrived, z[active]], dim=1)
-        chance = torch.sigmoid(network.topology(inputs).squeeze(1)).cpu()
+        place, count, following = torch.tensor(
+            [(trees[i].current, len(trees[i].below()), len(trees[i].labels)) for i in active], device=z.device
+        ).T
+        logits = network.topology_logits(network.decoder_clusters(labels), arrived, z[active], place, count)
+        chance = torch.sigmoid(logits).cpu()
         bar = torch.rand(len(active), generator=generator) if generator else torch.full((len(active),), 0.5)
         allowed = network.fits[labels]
         able = allowed.any(1)  # a label that nothing fits has no children
@@ -99,7 +103,7 @@ def _generate_trees(network: TreeAutoencoder, z: Tensor, generator: torch.Genera
         while used + len(new) > len(store):
             store = torch.cat([store, torch.zeros_like(store)])
         store[used : used + len(new)] = new
-        chances = network.label(torch.cat([new, z[active]], dim=1))
+        chances = network.label_logits(new, z[active], following)
         child_labels = _choose(chances.masked_fill(~allowed & able[:, None], -torch.inf).log_softmax(1), generator)
         unfinished = []
         for k, i in enumerate(active):
@@ -200,7 +204,8 @@ class _Assembly:
             np.array(hanging, dtype=np.int64).reshape(-1, 3),
             owner,
         ).to(self.z.device)
-        scores = self.network.attachments(graphs, self.contexts, self.z)
+        place = torch.full((len(steps),), node, device=self.z.device)
+        scores = self.network.attachment_scores(graphs, self.contexts, self.z, place)
         return list(log_shares(scores, graphs.step, len(steps)).split(counts))
 
     def attach(self, node: int, step: _Step, way: int) -> None:

@@ -66,10 +66,23 @@ class Attachments(nn.Module):
 
     A way merges atom p of the parent with atom c of the child; where a bond is shared there are two pairs of atoms.
 
-        score(way) = u . relu(sum over pairs of V [h_p, h_c] + V' z)
+        score(way) = u . relu(a + V' z),    a = sum over pairs of V [h_p, h_c]
+
+    and, with a code that is read at the place k of the child,
+
+        score(way) = u . relu(a + V' z) + mean(4 read_k(z) * R relu(a))
+
+    Parameters
+    ----------
+    width : int
+        The width of all vectors.
+    latent : int
+        The number of coordinates of z.
+    positional : bool
+        Whether there is such a code.
     """
 
-    def __init__(self, width: int, latent: int) -> None:
+    def __init__(self, width: int, latent: int, *, positional: bool = False) -> None:
         super().__init__()
         self.element, self.charge = nn.Embedding(ELEMENTS, width), nn.Embedding(CHARGES, width)
         self.order, self.side = nn.Embedding(4, width), nn.Embedding(2, width)
@@ -79,9 +92,22 @@ class Attachments(nn.Module):
         self.pair = nn.Linear(2 * width, width)
         self.latent = nn.Linear(latent, width, bias=False)
         self.score = nn.Linear(width, 1, bias=False)
+        self.compared = nn.Linear(width, width, bias=False) if positional else None
 
-    def forward(self, graphs: AttachmentGraphs, t: Tensor, z: Tensor) -> Tensor:
-        """(W,) scores of all ways, from t (T, width) of the clusters and the latent z (B, latent) of the molecules."""
+    def forward(self, graphs: AttachmentGraphs, t: Tensor, z: Tensor, read: Tensor | None = None) -> Tensor:
+        """(W,) scores of all ways.
+
+        Parameters
+        ----------
+        graphs : AttachmentGraphs
+            The graphs of S steps.
+        t : Tensor
+            (T, width) vectors of the clusters.
+        z : Tensor
+            (B, latent) points of the molecules.
+        read : Tensor, optional
+            (S, width) what a code says at the place of each step's child.
+        """
         first = self.element((graphs.kinds // 16).clamp(max=ELEMENTS - 1)) + self.charge(graphs.kinds % 16)
         first = first + self.side(graphs.child.long()) + self.cluster(t).index_select(0, graphs.nodes)
         atom, cluster = graphs.hanging
@@ -97,8 +123,12 @@ class Attachments(nn.Module):
         two = q >= 0
         second = self.pair(torch.cat([h[q[two]], h[d[two]]], dim=1))
         pairs = pairs.index_add(0, two.nonzero().flatten(), second)
-        scores: Tensor = self.score(torch.relu(pairs + self.latent(z).index_select(0, graphs.owner[graphs.step])))
-        return scores.squeeze(1)
+        shift = self.latent(z).index_select(0, graphs.owner[graphs.step])
+        scores: Tensor = self.score(torch.relu(pairs + shift)).squeeze(1)
+        if self.compared is None or read is None:
+            return scores
+        compared: Tensor = self.compared(torch.relu(pairs)) * read.index_select(0, graphs.step)
+        return scores + 4 * compared.mean(1)
 
 
 def log_shares(scores: Tensor, group: Tensor, count: int) -> Tensor:

@@ -23,7 +23,7 @@ from pellucid.molecules.models import MoleculeModel
 from pellucid.molecules.neighborhoods import MoleculeNeighborhoods, SimilarityRule
 from pellucid.molecules.network import MAX_DEPTH
 from pellucid.molecules.table import Rejection
-from pellucid.molecules.tasks import Task
+from pellucid.molecules.tasks import IDENTITY
 from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
 from pellucid.molecules.vae._arguments import EncodableMolecules, encodable_molecules, training_corpus
 from pellucid.molecules.vae.corpus import Corpus
@@ -36,6 +36,7 @@ from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.named_games import named_game
+from pellucid.training.hardware import Hardware
 from pellucid.trust import LEVEL, Calibration, calibrate
 from pellucid.witnesses import TreeFamily
 from pellucid.witnesses.tree import TreeWitnesses
@@ -44,8 +45,6 @@ from pellucid.witnesses.tree import TreeWitnesses
 _CENTERS = 1000
 # Molecules that are enough to calibrate on, though there are many outputs.
 _CALIBRATION_SIZE = 300
-# The encoder's outputs are explained in their own units.
-_IDENTITY = Task(kind="regression", shift=np.zeros(1), scale=np.ones(1))
 
 
 class Encoding(NamedTuple):
@@ -74,11 +73,12 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
     fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none. The weight of
     the first KL rises from 0 to `kl_weight` over the first part of the training, and its mean over a batch costs
-    nothing below `free`: the decoder is good at guessing, and would otherwise learn to do without z.
+    nothing below `free`: at a high price the decoder, which is good at guessing, would otherwise learn to do without z.
 
-    The rate of the code, the mean of that KL, decides what the model is good for. With `kl_weight=1` the bound is the
-    evidence lower bound and samples of the prior look like the training molecules, but little of a molecule comes back
-    from its z. With a small weight, such as 0.005, most molecules come back, and the prior is not where they are.
+    The rate of the code, the mean of that KL, decides what the model is good for. With a small `kl_weight`, as by
+    default, most molecules come back from their z, and the prior is not where they are. With `kl_weight=1, free=10`,
+    the setting of the paper, the bound is the evidence lower bound and samples of the prior look like the training
+    molecules, but little of a molecule comes back.
 
     Parameters
     ----------
@@ -105,6 +105,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         The number of coordinates that describe the tree, and as many that describe how it is assembled.
     depth : int
         Rounds of message passing through the graph.
+    positional : bool
+        Whether labels, numbers of children and attachments of the clusters are also written into z place by place,
+        from where the decoder reads them: the code then learns to give molecules back many times faster. The paper's
+        networks do without.
     warm : float
         The share of the training during which the weight of the KL term rises.
     kl_weight : float
@@ -143,15 +147,16 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     centers: int = 10_000
     pool: int = 100_000
     share: float = 0.0625
-    width: int = 200
-    latent: int = 28
+    width: int = 128
+    latent: int = 56
     depth: int = 3
+    positional: bool = True
     warm: float = 0.3
-    kl_weight: float = 1.0
-    free: float = 10.0
+    kl_weight: float = 0.005
+    free: float = 0.0
     epochs: int = 10
-    batch_size: int = 128
-    learning_rate: float = 2e-3
+    batch_size: int = 32
+    learning_rate: float = 3e-3
 
     file: ClassVar[str] = "junction_tree_vae"
     record_type = FittedAutoencoder
@@ -186,6 +191,9 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         resume: bool = False,
         progress: bool = True,
         device: str = "auto",
+        devices: int = 1,
+        nodes: int = 1,
+        strategy: Literal["auto", "ddp"] = "auto",
     ) -> JunctionTreeVAE:
         """Learn from molecules, however many.
 
@@ -207,18 +215,27 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
             Show progress bars.
         device : str
             "auto", "cpu", "gpu" or another accelerator that Lightning knows.
+        devices, nodes : int
+            Processes on each machine, each with a core or a GPU of its own, and machines; see `Hardware`. The result is
+            that of one process, up to rounding.
+        strategy : {"auto", "ddp"}
+            How processes average gradients; see `Hardware`.
         """
+        hardware = Hardware(device=device, devices=devices, nodes=nodes, strategy=strategy)
         require_validation_share(validation)
         corpus = training_corpus(source, on_error, progress=progress)
         fit = AutoencoderFit(self, corpus, validation=validation, progress=progress)
         encodable = np.intersect1d(fit.held_out, corpus.encodable(fit.vocabulary)[0])
         held_out = [corpus.smiles(int(i)) for i in encodable] or None
-        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, device=device)
+        return self._train(fit, held_out, folder=folder, resume=resume, progress=progress, hardware=hardware)
 
     def new_network(self, *, vocabulary: Vocabulary, **_: Any) -> TreeAutoencoder:
         """An untrained encoder and decoder of these labels."""
         return new_with_seed(
-            self.seed, lambda: TreeAutoencoder(vocabulary, width=self.width, latent=self.latent, depth=self.depth)
+            self.seed,
+            lambda: TreeAutoencoder(
+                vocabulary, width=self.width, latent=self.latent, depth=self.depth, positional=self.positional
+            ),
         )
 
     def new_game(self) -> Game | None:
@@ -311,7 +328,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         noise = torch.randn(count, 2 * self.latent, generator=generator_of(seed)).numpy()
         noise = noise[np.argsort(np.square(noise).sum(1), kind="stable")]
         near = self.decode(encoding.mean + spread * np.exp(0.5 * encoding.log_variance) * noise)
-        (itself,) = self._read(smiles, "raise").smiles()
+        (itself,) = self.flat(smiles)
         return [text for text in dict.fromkeys(near) if text != itself]
 
     def interpolate(self, first: str, last: str, *, steps: int = 9) -> list[str]:
@@ -327,6 +344,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         corpus, indices = molecules.corpus, molecules.indices
         joined = self._posteriors(corpus, indices)
         return bound(self.network_, self.vocabulary_, corpus, indices, joined, draws=draws, seed=seed)
+
+    def flat(self, smiles: str | Iterable[str] | Corpus) -> list[str]:
+        """Canonical SMILES of molecules as the encoder sees them: without stereochemistry."""
+        return self._read(smiles, "raise").smiles()
 
     def _read(self, smiles: Any, on_error: Literal["raise", "skip"]) -> EncodableMolecules:
         return encodable_molecules(smiles, self.vocabulary_, on_error)
@@ -378,7 +399,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         members = encodable.restrict(neighborhoods)
         (around,) = ExplainedNeighborhood.each_of(
-            witnesses, members, task=_IDENTITY, morgan=self.morgan, calibration=calibration, level=level
+            witnesses, members, task=IDENTITY, morgan=self.morgan, calibration=calibration, level=level
         )
         explanation = explain_by_tree(witnesses, around)
         return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))

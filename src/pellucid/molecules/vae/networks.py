@@ -9,8 +9,15 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from pellucid.molecules.network import GraphNetwork, sums
-from pellucid.molecules.vae.batches import ATOM_FEATURES, BOND_FEATURES, DecoderBatch, EncoderBatch
+from pellucid.molecules.vae.batches import (
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    AttachmentGraphs,
+    DecoderBatch,
+    EncoderBatch,
+)
 from pellucid.molecules.vae.layers import Attachments, TreeMessages, log_shares
+from pellucid.molecules.vae.positions import PositionalCode, TreeCode
 from pellucid.molecules.vae.vocabulary import Vocabulary
 
 
@@ -72,11 +79,16 @@ class TreeAutoencoder(nn.Module):
         The number L of coordinates that describe the tree, and as many that describe how it is assembled.
     depth : int
         Rounds of message passing through the graph.
+    positional : bool
+        Whether labels, numbers of children and attachments are also written into z place by place; see
+        `PositionalCode`.
     """
 
     fits: Tensor
 
-    def __init__(self, vocabulary: Vocabulary, *, width: int, latent: int, depth: int) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, *, width: int, latent: int, depth: int, positional: bool = False
+    ) -> None:
         super().__init__()
         self.latent = latent
         count = len(vocabulary)
@@ -90,7 +102,10 @@ class TreeAutoencoder(nn.Module):
         self.decoder_messages = TreeMessages(width)
         self.topology = nn.Sequential(nn.Linear(2 * width + latent, width), nn.ReLU(), nn.Linear(width, 1))
         self.label = nn.Sequential(nn.Linear(width + latent, width), nn.ReLU(), nn.Linear(width, count))
-        self.attachments = Attachments(width, latent)
+        self.attachments = Attachments(width, latent, positional=positional)
+        self.tree_code = TreeCode(count, width, latent) if positional else None
+        self.graph_code = PositionalCode(width, latent) if positional else None
+        self.shared = nn.Linear(width, width, bias=False) if positional else None
         self.register_buffer("fits", torch.from_numpy(vocabulary.fits), persistent=False)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
@@ -120,15 +135,50 @@ class TreeAutoencoder(nn.Module):
         contexts: Tensor = torch.relu(self.summary(torch.cat([x, sums(arrived, node, len(x))], dim=1)))
         return contexts
 
+    def topology_logits(self, x: Tensor, arrived: Tensor, z: Tensor, place: Tensor, counts: Tensor) -> Tensor:
+        """(rows,) log-odds that nodes have another child.
+
+        Parameters
+        ----------
+        x, arrived : Tensor
+            (rows, width) features of the nodes, and the sums of the messages that have arrived at them.
+        z : Tensor
+            (rows, L) points.
+        place, counts : Tensor
+            (rows,) places of the nodes, and the numbers of children that they have already.
+        """
+        logits: Tensor = self.topology(torch.cat([x, arrived, z], dim=1)).squeeze(1)
+        return logits if self.tree_code is None else logits + self.tree_code.child_scores(z, place, counts)
+
+    def label_logits(self, message: Tensor, z: Tensor, place: Tensor) -> Tensor:
+        """(rows, labels) logits of the labels at places, from the messages that lead there; of roots from zeros."""
+        logits: Tensor = self.label(torch.cat([message, z], dim=1))
+        return logits if self.tree_code is None else logits + self.tree_code.label_scores(z, place)
+
+    def attachment_scores(self, graphs: AttachmentGraphs, t: Tensor, z: Tensor, place: Tensor) -> Tensor:
+        """(W,) scores of all ways to attach clusters, whose places are `place` (S,); see `Attachments`."""
+        read = None if self.graph_code is None else self.graph_code.read(z.index_select(0, graphs.owner), place)
+        scores: Tensor = self.attachments(graphs, t, z, read)
+        return scores
+
     def _up(self, batch: EncoderBatch) -> Tensor:
         up: Tensor = self.messages(self.clusters(batch.labels), batch.up)
         return up
 
     def _posterior(self, batch: EncoderBatch, up: Tensor) -> Posterior:
         roots = self.contexts(batch.labels[batch.roots], up[batch.top], batch.top_owner)
-        tree, graph = self.tree(roots).chunk(2, dim=1), self.graph(batch.graphs).chunk(2, dim=1)
+        atoms = self.graph.atoms(batch.graphs)
+        tree, graph = self.tree(roots), self.graph.outputs(atoms, batch.graphs)
+        if self.tree_code is not None and self.graph_code is not None and self.shared is not None:
+            size = len(batch)
+            tree = tree + self.tree_code.write(batch.labels, batch.child_counts, batch.places, batch.owner, size)
+            atom, node = batch.shared
+            vectors = self.shared(atoms).index_select(0, atom)
+            graph = graph + self.graph_code.write(vectors, batch.places[node], batch.owner[node], size)
+        (tree_mean, tree_width), (graph_mean, graph_width) = tree.chunk(2, dim=1), graph.chunk(2, dim=1)
         # No posterior needs to be wider than the prior; a bound keeps the first steps calm.
-        return Posterior(torch.cat([tree[0], graph[0]], dim=1), -softplus(torch.cat([tree[1], graph[1]], dim=1)))
+        widths = -softplus(torch.cat([tree_width, graph_width], dim=1))
+        return Posterior(torch.cat([tree_mean, graph_mean], dim=1), widths)
 
     def _decode(self, batch: DecoderBatch, z: Tensor, up: Tensor) -> Reconstruction:
         z_tree, z_graph = z.chunk(2, dim=1)
@@ -144,18 +194,21 @@ class TreeAutoencoder(nn.Module):
         visit, message = batch.arrivals
         arrived = sums(messages.index_select(0, message), visit, len(batch.visits))
         owner = trees.owner[batch.visits]
-        logits = self.topology(
-            torch.cat([x.index_select(0, batch.visits), arrived, z.index_select(0, owner)], dim=1)
-        ).squeeze(1)
+        logits = self.topology_logits(
+            x.index_select(0, batch.visits),
+            arrived,
+            z.index_select(0, owner),
+            trees.places[batch.visits],
+            batch.counts,
+        )
         costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
         # Labels: those of the roots depend on z alone, the others also on the message that leads to them.
         down = messages[len(up) :]
         label_owner = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.children]])
         labels = torch.cat([trees.labels[trees.roots], trees.labels[batch.children]])
-        hidden = torch.cat(
-            [torch.cat([z.new_zeros(len(trees), down.shape[1]), down]), z.index_select(0, label_owner)], dim=1
-        )
-        chances = self.label(hidden)
+        place = torch.cat([trees.places[trees.roots], trees.places[batch.children]])
+        leading = torch.cat([z.new_zeros(len(trees), down.shape[1]), down])
+        chances = self.label_logits(leading, z.index_select(0, label_owner), place)
         allowed = self.fits[trees.labels[batch.parents[batch.children]]]
         allowed = torch.cat([allowed.new_ones(len(trees), allowed.shape[1]), allowed])
         chances = chances.masked_fill(~allowed, -torch.inf).log_softmax(1)
@@ -169,5 +222,6 @@ class TreeAutoencoder(nn.Module):
         # Up messages arrive at the parents of the nodes that they come from, down messages at those they lead to.
         node = torch.cat([batch.parents[trees.up.sources], batch.children])
         t = self.contexts(trees.labels, messages, node)
-        chances = log_shares(self.attachments(graphs, t, z), graphs.step, len(graphs.owner))
+        scores = self.attachment_scores(graphs, t, z, trees.places[graphs.children])
+        chances = log_shares(scores, graphs.step, len(graphs.owner))
         return sums(chances[batch.truth], graphs.owner, len(trees))

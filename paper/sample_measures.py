@@ -1,0 +1,115 @@
+"""Measures of generated molecules, as MOSES defines them (Polykovskiy et al. 2020), written from their definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ATOMS = frozenset(("C", "N", "S", "O", "F", "Cl", "Br", "H"))
+"""Elements that pass the filters."""
+
+
+def canonical(texts: Sequence[str]) -> list[str]:
+    """Canonical SMILES of those that are valid."""
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs():
+        molecules = [Chem.MolFromSmiles(text) for text in texts]
+    return [Chem.MolToSmiles(molecule) for molecule in molecules if molecule is not None]
+
+
+def unique_at(valid: Sequence[str], count: int) -> float:
+    """The share of different ones among the first so many."""
+    first = valid[:count]
+    return len(set(first)) / len(first)
+
+
+def novelty(valid: Sequence[str], train: set[str]) -> float:
+    """The share of the different molecules that are not among those learned from."""
+    return float(np.mean([text not in train for text in set(valid)]))
+
+
+def fragments(texts: Sequence[str]) -> Counter[str]:
+    """How often each BRICS fragment occurs."""
+    from rdkit import Chem
+
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(Chem.MolToSmiles(Chem.FragmentOnBRICSBonds(Chem.MolFromSmiles(text))).split("."))
+    return counts
+
+
+def scaffolds(texts: Sequence[str], least_rings: int = 2) -> Counter[str]:
+    """How often each Bemis-Murcko scaffold with at least so many rings occurs."""
+    from rdkit import Chem
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    counts: Counter[str] = Counter()
+    for text in texts:
+        scaffold = MurckoScaffold.GetScaffoldForMol(Chem.MolFromSmiles(text))  # type: ignore[no-untyped-call]
+        if scaffold.GetNumAtoms() and scaffold.GetRingInfo().NumRings() >= least_rings:
+            counts[Chem.MolToSmiles(scaffold)] += 1
+    return counts
+
+
+def cosine(first: Mapping[str, int], second: Mapping[str, int]) -> float:
+    """The cosine of the angle between two tables of counts."""
+    product = sum(count * second.get(key, 0) for key, count in first.items())
+    lengths = [sum(count**2 for count in counts.values()) ** 0.5 for counts in (first, second)]
+    return product / (lengths[0] * lengths[1]) if all(lengths) else float("nan")
+
+
+def nearest_similarity(texts: Sequence[str], reference: Sequence[str]) -> float:
+    """SNN: the mean Tanimoto similarity of each molecule to its nearest neighbor in the reference."""
+    from pellucid.molecules import Morgan
+
+    morgan = Morgan(radius=2, size=1024)
+    _, similarity = morgan.many(list(reference)).nearest_to(morgan.many(list(texts)))
+    return float(np.mean(similarity))
+
+
+def internal_diversity(texts: Sequence[str]) -> float:
+    """1 - mean over all pairs, those of a molecule with itself included, of their Tanimoto similarity."""
+    from pellucid.molecules import Morgan
+
+    bits = Morgan(radius=2, size=1024).many(list(texts)).dense().numpy().astype(np.float32)
+    sizes, total = bits.sum(1), 0.0
+    for begin in range(0, len(bits), 1000):
+        both = bits[begin : begin + 1000] @ bits.T
+        total += float((both / (sizes[begin : begin + 1000, None] + sizes - both)).sum(dtype=np.float64))
+    return 1 - total / len(bits) ** 2
+
+
+def passes(text: str, patterns: Sequence[Any]) -> bool:
+    """No ring of eight atoms or more, no charge, no other element, and no pattern that is filtered out."""
+    from rdkit import Chem
+
+    molecule = Chem.MolFromSmiles(text)
+    if any(len(ring) >= 8 for ring in molecule.GetRingInfo().AtomRings()):
+        return False
+    if any(atom.GetFormalCharge() or atom.GetSymbol() not in ATOMS for atom in molecule.GetAtoms()):
+        return False
+    whole = Chem.AddHs(molecule)
+    return not any(whole.HasSubstructMatch(pattern) for pattern in patterns)
+
+
+def frechet_distance(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
+    """Between the normal distributions of two samples (N, d): |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)).
+
+    The trace of the root is the sum of the roots of the eigenvalues of C1^(1/2) C2 C1^(1/2), which is symmetric.
+    """
+    return frechet_of(first.mean(0), np.cov(first.T), second.mean(0), np.cov(second.T))
+
+
+def frechet_of(
+    m1: NDArray[np.floating], c1: NDArray[np.floating], m2: NDArray[np.floating], c2: NDArray[np.floating]
+) -> float:
+    """The same of means (d,) and covariances (d, d)."""
+    values, vectors = np.linalg.eigh(c1)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ c2 @ root), 0))
+    return float(((m1 - m2) ** 2).sum() + np.trace(c1) + np.trace(c2) - 2 * roots.sum())

@@ -1,0 +1,46 @@
+"""Tables that commands write: to a file, or to the terminal."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pellucid.cli.output import say
+from pellucid.cli.outputs import output
+from pellucid.text_tables import printable
+from pellucid.writing import write_rows
+
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="A CSV or Parquet file.", show_default="the terminal"),
+]
+
+
+def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
+    """Write a table as its rows come, however many there are.
+
+    Parameters
+    ----------
+    rows : iterable of sequence
+        The names of the columns, then the rows.
+    out : Path, optional
+        A file that `check_outputs` has let pass; None is the terminal.
+    """
+    from pellucid.tables.parquet import is_parquet, write_parquet
+
+    if out is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(map(_printable, rows) if sys.stdout.isatty() else rows)
+        return
+    with output(out) as draft:
+        (write_parquet if is_parquet(out) else write_rows)(draft, rows)
+    say(f"written: {out}")
+
+
+def _printable(row: Iterable[Any]) -> list[Any]:
+    """A row for a terminal; files and programs get every character as it is."""
+    return [printable(cell) if isinstance(cell, str) else cell for cell in row]

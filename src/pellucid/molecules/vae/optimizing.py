@@ -1,0 +1,185 @@
+"""A search in the latent space for molecules with more of a property, every step of which is a valid molecule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from pellucid import _checks
+from pellucid.errors import InputError, Parameter
+from pellucid.molecules.vae.properties import LatentProperty
+from pellucid.numbers import counted, significant
+from pellucid.text_tables import aligned
+
+if TYPE_CHECKING:
+    from pellucid.molecules.tree_explanation import TreeExplanation
+    from pellucid.molecules.vae.model import JunctionTreeVAE
+
+# How far along the gradient points are tried, in standard deviations of the property over the latent space.
+_LENGTHS = np.geomspace(0.1, 4.0, 12)
+# Noise around these, in standard deviations of each coordinate: small steps and large ones.
+_NOISE = (0.0, 0.1, 0.3)
+# Rounds in a row without a better molecule after which a search ends.
+_PATIENCE = 3
+
+
+class Step(NamedTuple):
+    """A molecule on the way."""
+
+    smiles: str
+    value: float
+    """Its property."""
+    similarity: float
+    """Tanimoto similarity to the first molecule."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Optimization:
+    """The way from a molecule to one with a better value; every step is a molecule. Prints as a table."""
+
+    name: str
+    """What the property is called."""
+    steps: tuple[Step, ...]
+    """The first is the start."""
+    tried: int
+    """The number of different molecules that were compared."""
+    head: LatentProperty | None = field(default=None, repr=False)
+    """The property, None if values come from a function of the user's."""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The names of the columns, then a row for each step."""
+        yield ["step", "SMILES", self.name, "similarity to the first"]
+        for number, (smiles, value, similarity) in enumerate(self.steps):
+            yield [number, smiles, significant(value), significant(similarity)]
+
+    def explain(self) -> TreeExplanation:
+        """Why the property differs around the first molecule: the tree of substructures that it follows there."""
+        if self.head is None:
+            raise InputError(
+                "Values must come from a `LatentProperty` to be explained", got="a function", cure="explain its model"
+            )
+        return self.head.explain(self.steps[0].smiles)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        head, *rows = self.rows()
+        table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows])
+        return f"{table}\n{counted(self.tried, 'different molecule')} compared"
+
+
+def optimize(
+    model: JunctionTreeVAE,
+    goal: LatentProperty | Callable[[list[str]], Sequence[float]],
+    start: str,
+    *,
+    steps: int = 20,
+    proposals: int = 72,
+    least_similarity: float = 0.0,
+    lower: bool = False,
+    seed: int = 0,
+) -> Optimization:
+    """Search for molecules with a higher value, from one molecule on.
+
+    Around the encoding of the best molecule so far, points are drawn, along the gradient of a `LatentProperty`, at
+    several lengths, with noise; for any other function with noise alone. They are decoded, each to a valid molecule,
+    and these are valued: by the property at the encoding of the decoded molecule, not at the point, so that what counts
+    is the molecule. The best one is the next step, if it is better. The search ends early if there is none three times
+    in a row.
+
+    Parameters
+    ----------
+    model : JunctionTreeVAE
+        A trained model.
+    goal : LatentProperty or callable
+        The property; or a function from a list of SMILES to their values.
+    start : str
+        The molecule to start from.
+    steps : int
+        The most rounds.
+    proposals : int
+        Points that are decoded in a round.
+    least_similarity : float
+        The least Tanimoto similarity to the first molecule, from 0 to 1.
+    lower : bool
+        Search for lower values.
+    seed : int
+        Seed of the noise.
+    """
+    if not 0 <= least_similarity <= 1:
+        raise InputError(
+            f"{Parameter('least_similarity')} must be between 0 and 1",
+            got=f"{least_similarity}",
+            parameter="least_similarity",
+        )
+    steps, proposals = _checks.whole(steps, 1, "steps"), _checks.whole(proposals, 1, "proposals")
+    head = goal if isinstance(goal, LatentProperty) else None
+    sign, rng = -1.0 if lower else 1.0, np.random.default_rng(_checks.seed(seed))
+    encoding = model.encode(start)
+    (first,) = model.flat(start)
+    spread = np.exp(0.5 * encoding.log_variance[0]) if head is None else head.spread
+    found: dict[str, tuple[float, np.ndarray]] = {}
+
+    def value(texts: list[str]) -> None:
+        """Encode and value molecules that are new; those that the encoder cannot read are left out."""
+        means = model.encode(texts, on_error="skip").mean.astype(np.float64)
+        readable = np.flatnonzero(np.isfinite(means).all(axis=1))
+        kept = [texts[i] for i in readable]
+        if kept:
+            values = goal(kept) if head is None else head.at(means[readable]).tolist()
+            for text, number, i in zip(kept, values, readable, strict=True):
+                found[text] = float(number), means[i]
+
+    value([first])
+    path, waited = [Step(first, found[first][0], 1.0)], 0
+    for _ in range(steps):
+        z = found[path[-1].smiles][1]
+        points = z + _moves(head, spread, proposals, sign, 1 + waited, rng)
+        new = [text for text in dict.fromkeys(model.decode(points)) if text not in found]
+        if new:
+            value(new)
+        others = [text for text in found if text != path[-1].smiles and np.isfinite(found[text][0])]
+        similarity = similarities(model, first, others)
+        allowed = [(sign * found[text][0], text) for text in others if similarity[text] >= least_similarity]
+        best = max(allowed, default=None)
+        if best is None or best[0] <= sign * path[-1].value:
+            waited += 1
+            if waited == _PATIENCE:
+                break
+            continue
+        waited = 0
+        path.append(Step(best[1], found[best[1]][0], similarity[best[1]]))
+    name = head.name if head is not None else getattr(goal, "__name__", "value")
+    return Optimization(name=name, steps=tuple(path), tried=len(found), head=head)
+
+
+def _moves(
+    head: LatentProperty | None, spread: np.ndarray, count: int, sign: float, scale: float, rng: np.random.Generator
+) -> np.ndarray:
+    """(count, 2 L) differences to the best point so far."""
+    noise = rng.standard_normal((count, len(spread))) * spread
+    if head is None:
+        return np.asarray(scale * noise * np.resize((0.5, 1.0, 2.0), count)[:, None])
+    # The steepest direction if coordinates are measured in their standard deviations; 1 is that of the property.
+    uphill = head.direction * spread**2
+    uphill = sign * uphill / max(np.linalg.norm(head.direction * spread), 1e-12)
+    lengths = np.resize(_LENGTHS, count)[:, None]
+    levels = np.repeat(_NOISE, -(-count // len(_NOISE)))[:count, None]
+    return np.asarray(lengths * uphill + scale * levels * noise)
+
+
+def similarities(model: JunctionTreeVAE, smiles: str, others: list[str]) -> dict[str, float]:
+    """Tanimoto similarities of molecules to one."""
+    if not others:
+        return {}
+    dense, own = model.morgan(others).dense(), model.morgan([smiles]).dense()
+    both = (dense * own).sum(1)
+    return dict(zip(others, (both / (dense.sum(1) + own.sum() - both).clamp(min=1)).tolist(), strict=True))

@@ -1,0 +1,121 @@
+"""A property as a linear function of the latent space: learned from measured molecules, and explained by trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import torch
+
+from pellucid.errors import InputError
+from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
+from pellucid.molecules.tasks import IDENTITY
+from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
+from pellucid.molecules.vae.measuring import posteriors
+from pellucid.numbers import counted, percent
+
+if TYPE_CHECKING:
+    from pellucid.molecules.vae.model import JunctionTreeVAE
+
+# Penalties of the regression that are compared by leaving one molecule out.
+_PENALTIES = np.logspace(-3, 5, 17)
+_FEWEST = 3
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LatentProperty:
+    """A property h(M) = constant + direction . mean(M) of molecules, with the means of their encodings.
+
+    Made by `LatentProperty.fit`. The gradient of h in the latent space is `direction`, everywhere.
+    """
+
+    model: JunctionTreeVAE = field(repr=False)
+    name: str
+    direction: np.ndarray = field(repr=False)
+    """(2 L,)"""
+    constant: float
+    spread: np.ndarray = field(repr=False)
+    """(2 L,) standard deviations of the means of the molecules that it was learned from."""
+    count: int
+    """The number of these molecules."""
+    explained: float
+    """The share of the variance of measured values that it explains at molecules left out of the fit one at a time."""
+
+    @classmethod
+    def fit(
+        cls, model: JunctionTreeVAE, smiles: Iterable[str], values: Sequence[float], *, name: str = "property"
+    ) -> LatentProperty:
+        """Learn a property by ridge regression, whose penalty is chosen by leaving out one molecule at a time.
+
+        Parameters
+        ----------
+        model : JunctionTreeVAE
+            A trained model.
+        smiles : iterable of str
+            Molecules; those that the encoder cannot read are ignored.
+        values : sequence of float
+            The measured value of each; those that are not finite are ignored.
+        name : str
+            What the property is called.
+        """
+        from sklearn.linear_model import RidgeCV
+
+        texts, y = list(smiles), np.asarray(values, dtype=np.float64)
+        if y.shape != (len(texts),):
+            raise InputError("There must be one value for each molecule", got=f"{y.shape} for {len(texts)} molecules")
+        mean = model.encode(texts, on_error="skip").mean.astype(np.float64)
+        usable = np.isfinite(y) & np.isfinite(mean).all(1)
+        if usable.sum() < _FEWEST or np.ptp(y[usable]) == 0:
+            raise InputError(
+                f"A property must be measured at {_FEWEST} molecules that the encoder can read, or more, and vary",
+                got=f"{counted(int(usable.sum()), 'molecule')}{'' if usable.sum() < _FEWEST else ' of the same value'}",
+            )
+        x, y = mean[usable], y[usable]
+        regression = RidgeCV(alphas=_PENALTIES).fit(x, y)
+        return cls(
+            model=model,
+            name=name,
+            direction=np.asarray(regression.coef_),
+            constant=float(regression.intercept_),
+            spread=x.std(0),
+            count=len(x),
+            explained=float(1 + regression.best_score_ / y.var()),
+        )
+
+    def __call__(self, smiles: str | Iterable[str]) -> np.ndarray:
+        """(N,) the property of molecules, as the latent space has it."""
+        return self.at(self.model.encode(smiles).mean)
+
+    def at(self, z: np.ndarray) -> np.ndarray:
+        """(N,) the property at points (N, 2 L)."""
+        return np.asarray(self.constant + np.asarray(z, dtype=np.float64) @ self.direction)
+
+    def explain(self, smiles: str) -> TreeExplanation:
+        """The property of one molecule, and the tree of substructures that it follows around it."""
+        model = self.model
+        neighborhoods = model.neighborhoods(smiles)
+        encodable = model.encodable(neighborhoods)
+        joined = posteriors(model.network_, model.vocabulary_, encodable.corpus, encodable.index)
+        f = torch.from_numpy(self.at(joined[:, : len(self.direction)].numpy())).float()[:, None]
+        witnesses = model.family().best_response(encodable.fingerprints.dense(), f, encodable.hoods)
+        witnesses = witnesses.named(bit_names(model.morgan.size), [self.name])
+        (around,) = ExplainedNeighborhood.each_of(
+            witnesses,
+            encodable.restrict(neighborhoods),
+            task=IDENTITY,
+            morgan=model.morgan,
+            calibration=None,
+        )
+        return explain_by_tree(witnesses, around)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: a linear function of the latent space, learned from {counted(self.count, 'molecule')}; "
+            f"explains {percent(self.explained)} of the variance at molecules left out"
+        )

@@ -1,0 +1,55 @@
+"""The latent space on the command line."""
+
+import pytest
+from blockers import blockers
+from typer.testing import CliRunner
+
+from pellucid.cli import command_line
+from pellucid.molecules import SimilarityRule
+from pellucid.molecules.vae import Corpus, JunctionTreeVAE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    smiles = list(blockers().smiles[:30])
+    rule = SimilarityRule(analogs=False, threshold=0.3)
+    model = JunctionTreeVAE(similar=rule, width=8, latent=4, epochs=1, game=None, centers=5, pool=30)
+    home = tmp_path_factory.mktemp("latent")
+    model.fit(Corpus.of(smiles), validation=0, progress=False).save(home / "model")
+    rows = "".join(f"{text},{len(text)}\n" for text in smiles)
+    (home / "data.csv").write_text(f"SMILES,length\n{rows}C[C@H](N)O,\n")
+    return home
+
+
+def call(*words):
+    result = CliRunner().invoke(command_line(), [str(word) for word in words])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_points_neighbors_and_a_search(folder):
+    model, data = folder / "model", folder / "data.csv"
+    code, text, warnings = call("encode", model, data)
+    assert code == 0
+    loaded = JunctionTreeVAE.load(model)
+    mean = loaded.encode(blockers().smiles[0]).mean[0]
+    head, first, *_ = text.splitlines()
+    assert head.split(",")[:4] == ["SMILES", "length", "mean of tree 1", "mean of tree 2"]
+    assert [float(cell) for cell in first.split(",")[2:10]] == pytest.approx(mean, rel=1e-4)
+    assert "stereochemistry, which the encoder does not see, is dropped in 1 of 31 rows" in warnings
+    start = blockers().smiles[0]
+    code, text, _ = call("near", model, start, "--count", "5", "--spread", "4")
+    assert code == 0
+    assert [row.split(",")[0] for row in text.splitlines()[1:]] == loaded.sample_near(start, 5, spread=4.0)
+    code, text, warnings = call(
+        "optimize", model, data, "--target", "length", "--steps", "1", "--start", start, "-o", folder / "way.csv"
+    )
+    assert code == 0
+    assert "length: a linear function of the latent space, learned from 30 molecules" in warnings
+    assert (folder / "way.csv").read_text().startswith("step,SMILES,length,similarity to the first\n0,")
+    assert "around the first:" in text
+
+
+def test_models_without_a_latent_space_are_refused(tmp_path, property_model_folder):
+    code, _, error = call("near", property_model_folder, "CCO")
+    assert code == 1
+    assert "MODEL must be a model with a latent space: autoencoder" in error

@@ -1,0 +1,95 @@
+"""Properties of the latent space, and the search for molecules with more of one."""
+
+import numpy as np
+import pytest
+from blockers import blockers
+from rdkit import Chem
+from rdkit.Chem import Descriptors
+
+from pellucid.errors import InputError
+from pellucid.molecules import SimilarityRule
+from pellucid.molecules.vae import Corpus, JunctionTreeVAE, LatentProperty, optimize
+
+SMILES = list(blockers().smiles[:60])
+
+
+def weight(texts):
+    return [Descriptors.MolWt(Chem.MolFromSmiles(text)) for text in texts]
+
+
+@pytest.fixture(scope="module")
+def model():
+    settings = {"width": 16, "latent": 6, "epochs": 4, "game": None, "centers": 5, "pool": 60}
+    rule = SimilarityRule(analogs=False, threshold=0.3)
+    return JunctionTreeVAE(similar=rule, **settings).fit(Corpus.of(SMILES), validation=0, progress=False)
+
+
+@pytest.fixture(scope="module")
+def head(model):
+    return LatentProperty.fit(model, SMILES, weight(SMILES), name="weight")
+
+
+def test_a_property_is_the_ridge_regression_that_predicts_left_out_molecules_best(model, head):
+    x, y = model.encode(SMILES).mean.astype(float), np.array(weight(SMILES))
+    errors = []
+    for penalty in np.logspace(-3, 5, 17):
+        missed = 0.0
+        for i in range(len(y)):
+            a, b = np.delete(x, i, 0), np.delete(y, i)
+            c = a - a.mean(0)
+            w = np.linalg.solve(c.T @ c + penalty * np.eye(a.shape[1]), c.T @ (b - b.mean()))
+            missed += (y[i] - b.mean() - (x[i] - a.mean(0)) @ w) ** 2
+        errors.append(missed / len(y))
+    assert head.explained == pytest.approx(1 - min(errors) / y.var(), abs=1e-3)
+    assert head(SMILES) == pytest.approx(head.constant + x @ head.direction)
+    assert "weight: a linear function of the latent space, learned from 60 molecules" in str(head)
+
+
+def test_every_step_is_a_valid_molecule_that_is_better(model, head):
+    by_value = sorted(SMILES, key=lambda text: head(text)[0])
+    found = optimize(model, head, by_value[0], steps=6, proposals=24)
+    values = [step.value for step in found.steps]
+    assert len(found) > 1
+    assert values == sorted(values)
+    assert len(set(values)) == len(values)
+    for step in found.steps:
+        assert Chem.MolFromSmiles(step.smiles) is not None
+        # What counts is the molecule, not the point that it was decoded from.
+        assert step.value == pytest.approx(head([step.smiles])[0], rel=1e-5)
+    assert str(found) == str(optimize(model, head, by_value[0], steps=6, proposals=24))
+    lower = optimize(model, head, by_value[-1], steps=4, proposals=24, lower=True)
+    assert lower.steps[-1].value < lower.steps[0].value
+
+
+def test_a_search_stays_near_its_start(model, head):
+    from rdkit.Chem import rdFingerprintGenerator
+    from rdkit.DataStructs import TanimotoSimilarity
+
+    found = optimize(model, head, SMILES[3], steps=4, proposals=24, least_similarity=0.2)
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    prints = [generator.GetFingerprint(Chem.MolFromSmiles(step.smiles)) for step in found.steps]
+    expected = [TanimotoSimilarity(prints[0], other) for other in prints]
+    assert [step.similarity for step in found.steps] == pytest.approx(expected)
+    assert min(expected) >= 0.2
+
+
+def test_any_function_can_be_the_goal(model):
+    found = optimize(model, weight, SMILES[3], steps=3, proposals=24)
+    assert [step.value for step in found.steps] == pytest.approx(weight([step.smiles for step in found.steps]))
+    with pytest.raises(InputError, match="Values must come from a `LatentProperty` to be explained"):
+        found.explain()
+
+
+def test_the_tree_says_what_the_property_follows(head):
+    explanation = head.explain(SMILES[3])
+    assert explanation.prediction[0] == pytest.approx(head([SMILES[3]])[0], rel=1e-5)
+    assert "weight" in explanation.text()
+
+
+def test_properties_need_values_that_vary(model, head):
+    with pytest.raises(InputError, match="There must be one value for each molecule"):
+        LatentProperty.fit(model, SMILES, [1.0])
+    with pytest.raises(InputError, match="A property must be measured at 3 molecules .* Got 60 molecules of the same"):
+        LatentProperty.fit(model, SMILES, [1.0] * 60)
+    with pytest.raises(InputError, match="`least_similarity` must be between 0 and 1. Got 2"):
+        optimize(model, head, SMILES[0], least_similarity=2)
