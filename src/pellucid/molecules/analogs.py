@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdMMPA
 
 from pellucid import _checks
+from pellucid._interrupts import restore_interrupts
 from pellucid.molecules._parallel import in_chunks
 from pellucid.molecules._smiles import parse
 from pellucid.schemas import SchemaError, shown
@@ -47,14 +46,8 @@ def cuts(molecule: Chem.Mol, *, largest: int) -> list[Cut]:
             size, other = part.GetNumHeavyAtoms() - 1, kept.GetNumHeavyAtoms() - 1  # without the mark
             if size <= largest and size <= other:
                 result.add(Cut(rest, group, _kind(kept)))
-    _keep_interrupts()
+    restore_interrupts()
     return sorted(result)
-
-
-def _keep_interrupts() -> None:
-    """Let Ctrl-C interrupt the program again: RDKit's `FragmentMol` takes the signal and does not give it back."""
-    if threading.current_thread() is threading.main_thread() and (handler := signal.getsignal(signal.SIGINT)):
-        signal.signal(signal.SIGINT, handler)
 
 
 def _kind(rest: Chem.Mol) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rdkit import Chem
 
+from pellucid._interrupts import restore_interrupts
 from pellucid.molecules._smiles import molecule_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _sides(molecule: Chem.Mol) -> list[_Side]:
     near = [[n.GetIdx() for n in a.GetNeighbors()] for a in molecule.GetAtoms()]
     result, total = [], sum(kinds)
     pairs = {tuple(sorted(pair)) for pair in molecule.GetSubstructMatches(_CUT, uniquify=False, maxMatches=_MOST)}
+    restore_interrupts()
     for a, b in sorted(pairs):
         bond = molecule.GetBondBetweenAtoms(a, b).GetIdx()
         seen, stack = {a, b}, [a]

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from pellucid import _processes
+from pellucid._interrupts import restore_interrupts
 from pellucid.errors import ConvergenceError, InputError, Parameter
 from pellucid.training import checkpoints, folders
 from pellucid.training.checkpoints import BestEpoch, CheckpointWriter, PlainCheckpointIO
@@ -70,6 +71,7 @@ def train(
     checkpoint_seconds : float
         A checkpoint is written about this often, and at the end of every epoch.
     """
+    restore_interrupts()
     folder = None if folder is None else Path(folder)
     hardware = hardware or Hardware(device=device)
     check_divisible(fit, hardware, folder)
