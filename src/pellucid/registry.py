@@ -8,7 +8,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pellucid.domains import Domain, SupportsStructures
+from pellucid.capabilities import SupportsStructures
+from pellucid.domains import Domain
 from pellucid.errors import InputError, Parameter, PellucidWarning
 from pellucid.summaries import MODEL_FOLDERS
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import signal
 from series.machines import DOMAIN, as_flags
 
-from pellucid.domains import SupportsMonitoring
+from pellucid.capabilities import SupportsMonitoring
 from pellucid.errors import InputError, written_as
 from pellucid.series import Forecaster, read, simulate_rig
 from pellucid.series.monitoring import SeriesAssessing

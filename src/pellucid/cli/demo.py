@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pellucid.authorship import is_picture
+from pellucid.capabilities import SupportsDemo
 from pellucid.cli.options import argument, with_options
 from pellucid.cli.output import Quiet, has_viewer, say, summary_text, warn
 from pellucid.cli.outputs import quoted, save_figure
-from pellucid.domains import SupportsDemo
 from pellucid.errors import InputError, Parameter
 from pellucid.registry import domains
 from pellucid.writing import replacing

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from pellucid.capabilities import SupportsSearch
 from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
 from pellucid.cli.outputs import Force, check_outputs
 from pellucid.cli.tables import TableFile, write_table
-from pellucid.domains import SupportsSearch
 from pellucid.errors import InputError
 from pellucid.options import Options
 from pellucid.registry import AnyDomain

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from pellucid.capabilities import SupportsMonitoring
 from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Quiet, Which, has_viewer, say, warn
 from pellucid.cli.outputs import Force, check_outputs, output, save_figure
-from pellucid.domains import SupportsMonitoring
 from pellucid.errors import InputError, PellucidError
 from pellucid.options import Options, updated
 from pellucid.registry import AnyDomain

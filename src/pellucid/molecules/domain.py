@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pellucid.capabilities import Demo, SupportsDemo, SupportsStructures
 from pellucid.domains import (
-    Demo,
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
     MessageCallback,
     Plan,
     Source,
-    SupportsDemo,
-    SupportsStructures,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter

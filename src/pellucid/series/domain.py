@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
+from pellucid.capabilities import SupportsMonitoring
 from pellucid.domains import (
     Domain,
     Evaluation,
@@ -14,7 +15,6 @@ from pellucid.domains import (
     MessageCallback,
     Plan,
     Source,
-    SupportsMonitoring,
     TrainingOptions,
 )
 from pellucid.options import Options

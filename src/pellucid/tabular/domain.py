@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from pellucid.capabilities import Demo, SupportsDemo
 from pellucid.domains import (
-    Demo,
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
     MessageCallback,
     Plan,
     Source,
-    SupportsDemo,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter

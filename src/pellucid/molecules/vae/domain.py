@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
+from pellucid.capabilities import Search, SupportsSearch
 from pellucid.domains import (
     Evaluation,
     ExplainedPoint,
     ExplanationSet,
     MessageCallback,
     Plan,
-    Search,
     Source,
-    SupportsSearch,
     TrainingOptions,
 )
 from pellucid.errors import InputError, Parameter
