@@ -161,6 +161,20 @@ def test_classes_that_cannot_be_learned_are_refused_before_training(values, mess
         TableDomain().plan(Source(rows_of_file(path, "y")), TableSettings())
 
 
+def test_a_target_that_is_blank_everywhere_is_named(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "".join(f"{i},\n" for i in range(50)))
+    with pytest.raises(InputError, match="Got 0 in table.csv, besides 50 without 'y'; is it the right column?"):
+        rows_of_file(path, "y")
+
+
+def test_each_of_several_classes_has_a_name(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 11},{'abc'[i % 3]}\n" for i in range(60)))
+    plan = TableDomain().plan(Source(rows_of_file(path, "y")), TableSettings())
+    assert plan.outputs == ("log-odds of y = a", "log-odds of y = b", "log-odds of y = c")
+
+
 @pytest.mark.parametrize("wanted", [":", "nan:1", "x", "1:y"])
 def test_a_range_that_is_none_is_refused(run, wanted):
     result = CliRunner().invoke(command_line(), ["explain", str(run), "rooms=5", "--wanted", wanted])

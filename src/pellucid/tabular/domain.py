@@ -87,6 +87,7 @@ class TableDomain(RowDomain["TableRows", "TableModel"], SupportsDemo):
         from pellucid.splitting import Parts, split
         from pellucid.tabular.deciding import decide, require_some
         from pellucid.tabular.presets import untrained
+        from pellucid.tabular.tasks import TableTask
 
         data = source.data
         kind = data.kind if settings.task == "auto" else settings.task
@@ -105,7 +106,7 @@ class TableDomain(RowDomain["TableRows", "TableModel"], SupportsDemo):
         return Plan(
             model=model,
             parts=parts,
-            outputs=(data.target if kind == "regression" else f"log-odds of {data.target}",),
+            outputs=TableTask.of(kind, parts.train.y, data.target).outputs,
             description=data.summary(),
             digest=runs.digest(f"{row} {y}".encode() for row, y in zip(cells, parts.test.y.tolist(), strict=True)),
             loss=f"validation loss: {loss}",

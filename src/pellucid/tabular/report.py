@@ -37,7 +37,13 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     items = [_item(example, i) for i, example in enumerate(ranked(summary)[::-1])]
     landscape = None if summary.landscape is None else _map(LawMap.from_dict(summary.landscape))
     return write_page(
-        path, "table.html", **common(summary), items=items, share=share(summary, "explained row"), map=landscape
+        path,
+        "table.html",
+        **common(summary),
+        items=items,
+        share=share(summary, "explained row"),
+        map=landscape,
+        classes=len(summary.outputs),
     )
 
 

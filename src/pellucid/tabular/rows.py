@@ -199,10 +199,11 @@ def _columns(table: Table, columns: Sequence[str]) -> Frame:
 
 def _require_enough(rows: TableRows, source: str) -> None:
     if len(rows) < _FEWEST:
+        blank = f", besides {len(rows.rejected)} without {rows.target!r}" if rows.rejected else ""
         raise InputError(
             f"At least {_FEWEST} rows are needed, to learn from, to validate on and to test on",
-            got=f"{len(rows)} in {source}",
-            cure="add more, hundreds if you can",
+            got=f"{len(rows)} in {source}{blank}",
+            cure="is it the right column?" if len(rows.rejected) >= _FEWEST else "add more, hundreds if you can",
         )
     if len(set(rows.y.tolist())) == 1:
         raise InputError(

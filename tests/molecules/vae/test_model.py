@@ -240,6 +240,8 @@ def test_molecules_near_one(model):
     assert model.sample_near(SMILES[3], 5, spread=0.0) == ([mean] if mean != Chem.CanonSmiles(SMILES[3]) else [])
     with pytest.raises(InputError, match="one at a time"):
         model.sample_near(SMILES[:2], 5)
+    with pytest.raises(InputError, match=r"known labels. Got 'CC\(=O': not a valid SMILES; correct it\.$"):
+        model.sample_near("CC(=O", 5)
 
 
 def test_members_that_cannot_be_read_leave_their_neighborhoods(model):

@@ -62,11 +62,14 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
         rejected.append(Rejection(int(numbers[i]), corpus.smiles(i), reason))
     rejected.sort()
     rejected_count = len(corpus) - len(index) + sum(corpus.reasons.values())
+    alone = not isinstance(smiles, Corpus) and len(corpus) + len(corpus.rejected) == 1
     if rejected and (on_error == "raise" or not len(index)):
         raise InputError(
             "Every molecule must have a junction tree of known labels",
-            got=f"{_rejected_rows(rejected, len(rejected))}. Remove these",
-            cure="`encode` and `evaluate` can go on without them",
+            got=f"{rejected[0].smiles!r}: {rejected[0].reason}"
+            if alone
+            else f"{_rejected_rows(rejected, len(rejected))}. Remove these",
+            cure="correct it" if alone else "`encode` and `evaluate` can go on without them",
         )
     if not len(index):
         raise InputError("There must be at least one molecule", got="none", cure="pass a list of SMILES")
