@@ -115,3 +115,25 @@ def test_a_loss_that_is_no_longer_finite_is_reported():
     worse = iter(range(10_000))
     with pytest.raises(ConvergenceError, match="must stay finite. Got nan at step 3; lower the learning rate"):
         run(loss_of=lambda value: value * (float("nan") if next(worse) == 2 else 1))
+
+
+def test_training_in_several_threads_repeats_to_the_last_bit():
+    # Threads sum the gradient of `x[index]` in whatever order they come, unless told otherwise.
+    generator = torch.Generator().manual_seed(0)
+    index, factors = torch.randint(50, (20_000,), generator=generator), torch.randn(20_000, 32, generator=generator)
+
+    def weights():
+        network = nn.Embedding.from_pretrained(torch.ones(50, 32), freeze=False)
+        fit = SmallFit(
+            network,
+            lambda _: {"loss": (network.weight[index] * factors).square().mean()},
+            Batches(lambda i, _: i, 8, size=1, seed=0),
+        )
+        train(fit, TrainingSettings(epochs=1, learning_rate=0.01), progress=False)
+        return network.weight.detach()
+
+    torch.set_num_threads(2)
+    first = weights()
+    assert all(torch.equal(weights(), first) for _ in range(5))
+    assert not torch.are_deterministic_algorithms_enabled()  # what the user chose, before and after
+    assert torch.utils.deterministic.fill_uninitialized_memory

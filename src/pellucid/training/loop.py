@@ -227,7 +227,8 @@ def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], chec
     """Fit, and let Ctrl-C be an ordinary KeyboardInterrupt: Lightning would leave the process."""
     handler = signal.getsignal(signal.SIGINT)
     try:
-        with torch.random.fork_rng(devices=[]):  # see `CheckpointWriter.on_train_batch_start`
+        # For the generators see `CheckpointWriter.on_train_batch_start`.
+        with torch.random.fork_rng(devices=[]), _deterministic():
             trainer.fit(module, fit.batches, fit.validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit:
         raise KeyboardInterrupt from None
@@ -239,6 +240,24 @@ def _fit(trainer: lightning.Trainer, module: TrainingModule, fit: Fit[Any], chec
     finally:
         if signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """Sums in a fixed order: with several threads the gradient of `x[index]` would differ in the last digit each time.
+
+    What has no such form on a device, of a network of the user's own, warns and runs as it is.
+    """
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    memory: Any = torch.utils.deterministic
+    fill = memory.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    memory.fill_uninitialized_memory = False  # it would only find mistakes
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        memory.fill_uninitialized_memory = fill
 
 
 def _interruption_message(folder: Path | None) -> str:
