@@ -139,9 +139,14 @@ def test_a_library_user_can_audit_a_long_table(table, tmp_path, short):
     from pellucid.auditing.reading import read_predictions
 
     with bulk.shards_beside(None) as shards:
-        result = audits.audit_long_table(table, read_predictions, kinds=[], shards=shards, neighbors=10)
+        kinds = [".csv", ".json"]
+        result = audits.audit_long_table(table, read_predictions, kinds=kinds, shards=shards, neighbors=10)
         assert len(result.audit.deviations) == N
         hoods = result.audit.witnesses.hoods
+        for kind in (*kinds, ".html"):
+            result.write(tmp_path / f"out{kind}")
+        assert f"{N} neighborhoods" in result.text()
+        assert "members" not in vars(hoods)  # nobody has asked for all of them
         x = result.predictions.coordinates()
         for i in (0, 55, 399):
             members = hoods.members_of(i).numpy()
