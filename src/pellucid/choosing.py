@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pellucid import _checks
 from pellucid._point_checks import check_points
+from pellucid._searched import SearchedNeighborhoods
 from pellucid.errors import InputError
 from pellucid.neighborhoods import BaseNeighborhoods, Neighborhoods
 from pellucid.witnesses.base import WitnessFamily
@@ -177,8 +178,10 @@ def choosing_half(neighborhoods: Tensor, *, most: int, seed: int) -> tuple[Tenso
     return used, torch.sort(order[len(used) :]).values if aside else None
 
 
-def prefix(hoods: BaseNeighborhoods, count: int) -> Neighborhoods:
+def prefix(hoods: BaseNeighborhoods, count: int) -> BaseNeighborhoods:
     """The first `count` members of neighborhoods that all have at least as many."""
+    if isinstance(hoods, SearchedNeighborhoods):
+        return hoods.first(count)
     places = (hoods.offsets[:-1, None] + torch.arange(count, device=hoods.device)).flatten()
     offsets = torch.arange(len(hoods) + 1, device=hoods.device) * count
     return Neighborhoods(hoods.members[places], offsets, hoods.centers, hoods.n_points)

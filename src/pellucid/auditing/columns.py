@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid.errors import InputError
-from pellucid.tables import LARGEST, Table, value_of
+from pellucid.tables import LARGEST, Cells, value_of
 
 LEVELS = 8
 """Levels of a category that are told apart; the rarer ones together are "other"."""
@@ -103,9 +103,9 @@ def read_column(name: str, cells: Sequence[str], rows: Sequence[int], comma: boo
     return _category(name, cells, comma)
 
 
-def read_numbers(table: Table, names: Sequence[str], source: str, rejected: dict[int, str] | None) -> np.ndarray:
+def read_numbers(table: Cells, names: Sequence[str], source: str, rejected: dict[int, str] | None) -> np.ndarray:
     """(rows, names) values; rows with blanks are noted in `rejected`."""
-    result = np.empty((len(table.rows), len(names)))
+    result = np.empty((len(table.numbers), len(names)))
     for k, name in enumerate(names):
         for i, cell in enumerate(table.column(name)):
             value = value_of(cell, table.comma)
@@ -132,7 +132,7 @@ def _require_moderate(value: float, name: str, row: int, source: str) -> None:
         )
 
 
-def reject_blanks(table: Table, names: Sequence[str], rejected: dict[int, str]) -> None:
+def reject_blanks(table: Cells, names: Sequence[str], rejected: dict[int, str]) -> None:
     """Note the rows with a blank in one of these columns in `rejected`."""
     for name in names:
         for i, cell in enumerate(table.column(name)):

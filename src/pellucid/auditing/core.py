@@ -90,7 +90,8 @@ class Audit:
         """(n,) D_i of each neighborhood at members that its witness was not fitted to: exact for linear witnesses, by
         folds for others; see `WitnessFamily.held_out_values`.
         """
-        return held_out_deviations(self.witnesses, self.family, self.deviation)
+        known = None if self.measures is None else self.measures.held_out
+        return held_out_deviations(self.witnesses, self.family, self.deviation) if known is None else known
 
     def quantiles(self, *, held_out: bool = False) -> dict[float, float]:
         """Quantiles of the deviations, where the witnesses were fitted or held out."""
@@ -113,6 +114,11 @@ class Audit:
     @cached_property
     def _measures(self) -> Measures:
         return measure(self.witnesses, self.deviation) if self.measures is None else self.measures
+
+    @property
+    def at_centers(self) -> Tensor:
+        """(n, K) the value of each witness at its center."""
+        return self.witnesses.at_centers() if self.measures is None else self.measures.at_centers
 
     @cached_property
     def distances(self) -> np.ndarray:
@@ -188,7 +194,8 @@ class Audit:
 
     @cached_property
     def _saturated(self) -> np.ndarray:
-        return np.asarray(self.witnesses.saturated().cpu().numpy())
+        known = None if self.measures is None else self.measures.saturated
+        return np.asarray((self.witnesses.saturated() if known is None else known).cpu().numpy())
 
     def to_dict(self, level: float = LEVEL) -> dict[str, Any]:
         """The summary in plain numbers, ready for JSON; None where no pair of predictions is ordered."""
@@ -327,7 +334,22 @@ def audit(
     require_room(hoods, f.shape[1])
     witnesses = respond(family, x, f, hoods).named(features, outputs)
     measures = measure(witnesses, deviation)
-    at_centers = f[hoods.centers]
+    return assembled(witnesses, measures, family=family, judges=judges, deviation=deviation, comparison=comparison)
+
+
+def assembled(witnesses: Witnesses, measures: Measures, **facts: Any) -> Audit:
+    """The audit of witnesses that have been measured.
+
+    Parameters
+    ----------
+    witnesses : Witnesses
+        The witnesses.
+    measures : Measures
+        What was measured at their members.
+    **facts : object
+        Further fields of the audit.
+    """
+    at_centers = witnesses.f[witnesses.hoods.centers]
     return Audit(
         deviations=measures.deviations,
         local_auc=measures.local_auc,
@@ -336,8 +358,5 @@ def audit(
         explained=measures.explained,
         measures=measures,
         witnesses=witnesses,
-        family=family,
-        judges=judges,
-        deviation=deviation,
-        comparison=comparison,
+        **facts,
     )

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pellucid.auditing.kept import coefficients_of, witness_entry
 from pellucid.auditing.predictions import Predictions
 from pellucid.auditing.text import (
     as_text,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".json", ".csv", ".parquet")
 # Columns and rows that a page names.
 _LISTED = 20
-# What the entries of all rows have in common.
-_SHARED = ("features", "outputs", "center")
 
 
 def write(result: TableAudit, path: Path) -> None:
@@ -140,7 +139,8 @@ def _entries(result: TableAudit) -> Iterator[dict[str, Any]]:
     """What is known of each neighborhood."""
     audit, predictions = result.audit, result.predictions
     bound, relative = audit.bound(result.level), audit.relative()
-    for i, (center, witness) in enumerate(zip(audit.witnesses.hoods.centers.tolist(), audit.witnesses, strict=True)):
+    written = (witness_entry(witness) for witness in audit.witnesses) if result.kept is None else result.kept.entries()
+    for i, (center, witness) in enumerate(zip(audit.witnesses.hoods.centers.tolist(), written, strict=True)):
         yield {
             "place": place(predictions, center),
             "row": predictions.rows[center],
@@ -148,7 +148,7 @@ def _entries(result: TableAudit) -> Iterator[dict[str, Any]]:
             "deviation": float(audit.deviations[i]),
             "relative": float(relative[i]),
             "bound": [None if value != value else float(value) for value in bound[i]],
-            "witness": {key: value for key, value in witness.to_dict().items() if key not in _SHARED},
+            "witness": witness,
         }
 
 
@@ -202,13 +202,23 @@ def _neighborhood_of_row(result: TableAudit) -> Mapping[int, int] | range:
 def _witness_columns(result: TableAudit, prefixes: list[str]) -> tuple[list[str], Iterator[list[Any]]]:
     """Names of columns, and for each neighborhood what its witness has there: coefficients, or its text."""
     witnesses, predictions = result.audit.witnesses, result.predictions
+    if result.kept is not None:
+        lists = result.kept.cells()
+        first_cells = next(lists)
+        count = len(first_cells) // len(prefixes)
+        names = _coefficients(result, count, prefixes) if result.kept.linear else ["witness"]
+        return names, chain([first_cells], lists)
     fits = fits_of(witnesses)
     first = next(fits)
     if isinstance(first, LinearWitnesses):
-        count = first.theta.shape[1] - 1
-        names = ["intercept", *(f"coefficient of {name}" for name in predictions.features[:count])]
         thetas = (fit.theta for fit in chain([first], fits) if isinstance(fit, LinearWitnesses))
-        lists = chain.from_iterable(theta.mT.flatten(1).tolist() for theta in thetas)
-        return [f"{prefix}{name}" for prefix in prefixes for name in names], lists
+        lists = chain.from_iterable(coefficients_of(theta).tolist() for theta in thetas)
+        return _coefficients(result, first.theta.shape[1], prefixes), lists
     bits = None if predictions.smiles is None else bit_names(list(witnesses), predictions)
     return ["witness"], ([as_text(witness, bits)] for witness in witnesses)
+
+
+def _coefficients(result: TableAudit, count: int, prefixes: list[str]) -> list[str]:
+    """Names of the columns of so many coefficients for each output, of which the intercept is the first."""
+    names = ["intercept", *(f"coefficient of {name}" for name in result.predictions.features[: count - 1])]
+    return [f"{prefix}{name}" for prefix in prefixes for name in names]

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, final
 
 import numpy as np
 
+from pellucid._searched import PointSearch, SearchedNeighborhoods
 from pellucid.auditing.columns import varies
 from pellucid.builders import from_lists, nearest
 from pellucid.errors import Parameter
@@ -79,6 +80,8 @@ class Predictions:
     """Ignored columns, each with the reason."""
     rejected: tuple[tuple[int, str], ...] = ()
     """Numbers of rejected rows, each with the reason."""
+    search: PointSearch | None = None
+    """Of long tables the search for the nearest rows, by their `coordinates`: then none are kept."""
 
     def __len__(self) -> int:
         return len(self.f)
@@ -157,6 +160,8 @@ class Predictions:
             return self._grouped()
         if self.smiles is not None and self.structures is not None:
             return self.structures.neighborhoods(self.smiles, threshold)
+        if self.search is not None:
+            return SearchedNeighborhoods(self.search, k=min(neighbors, len(self)))
         return nearest(self.coordinates(), k=min(neighbors, len(self)))
 
     def substructures(self, features: Iterable[int], rows: Sequence[int] | None = None) -> dict[int, str]:

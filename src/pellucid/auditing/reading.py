@@ -15,7 +15,7 @@ from pellucid.auditing.outcomes import OUTCOME, alike, revealing
 from pellucid.auditing.predictions import Predictions, StructureFeatures
 from pellucid.errors import InputError, Parameter
 from pellucid.paths import kind_of
-from pellucid.tables import Table, read_table, require_column, value_of
+from pellucid.tables import Cells, StoredTable, Table, read_table, require_column, value_of
 from pellucid.tables.parquet import is_parquet, parquet_cells
 
 # Fewer rows have no neighborhoods to speak of.
@@ -35,7 +35,7 @@ def require_room(path: Path) -> None:
 
 
 def read_predictions(
-    path: str | Path | Table,
+    path: str | Path | Table | StoredTable,
     *,
     prediction: Sequence[str] = (),
     features: Sequence[str] = (),
@@ -52,8 +52,8 @@ def read_predictions(
 
     Parameters
     ----------
-    path : str, Path or Table
-        The file, or what `pellucid.tables.read_table` made of it.
+    path : str, Path, Table or StoredTable
+        The file, or what `pellucid.tables.read_table` or `pellucid.tables.store_table` made of it.
     prediction : sequence of str
         The columns of predictions; by default those whose name says so.
     features : sequence of str
@@ -75,7 +75,7 @@ def read_predictions(
     """
     if blanks not in ("fill", "drop"):
         raise InputError(f"{Parameter('blanks')} must be 'fill' or 'drop'", got=f"{blanks!r}", parameter="blanks")
-    table = read_table(path)
+    table: Cells = path if isinstance(path, StoredTable) else read_table(path)
     source = table.source
     for parameter, names in {
         "prediction": prediction,
@@ -117,11 +117,11 @@ def read_predictions(
         rejected |= {i: why for i, why in reasons.items() if i not in rejected}
     if blanks == "drop":
         reject_blanks(table, chosen, rejected)
-    kept = [i for i in range(len(table.rows)) if i not in rejected]
+    kept = [i for i in range(len(table.numbers)) if i not in rejected]
     if len(kept) < _FEWEST:
         raise InputError(
             f"{source} must have at least {_FEWEST} complete rows",
-            got=f"{len(kept)} of {len(table.rows)}"
+            got=f"{len(kept)} of {len(table.numbers)}"
             + "".join(f"; row {table.numbers[i]}: {why}" for i, why in sorted(rejected.items())[:1]),
             cure=_rows_cure(rejected, [*chosen] if blanks == "drop" else []),
         )
@@ -129,8 +129,9 @@ def read_predictions(
     columns: list[Column] = []
     outcome_known = False  # whether it is clear which column was to be predicted
     if smiles is None:
-        cells = {name: table.column(name) for name in chosen}
-        columns = [read_column(name, [c[i] for i in kept], rows, table.comma, source) for name, c in cells.items()]
+        for name in chosen:
+            cells = table.column(name)
+            columns.append(read_column(name, [cells[i] for i in kept], rows, table.comma, source))
         if not requested:
             measured = _measured_column(table, truth, ignored, kept)
             outcome_known = measured is not None or any(why.startswith(OUTCOME) for _, why in ignored)
@@ -141,6 +142,9 @@ def read_predictions(
     feature_names = tuple(feature for column in columns for feature in column.features)
     x = np.concatenate([column.values for column in columns], axis=1) if columns else np.empty((len(kept), 0))
     texts = None if reader is None else tuple(molecules[i] for i in kept)
+    if reader is not None:
+        bits = float(len(kept) * len(reader.names))  # a byte each
+        require_memory(bits, f"The audit of {len(kept):,} molecules", cure="audit a sample: 100,000 say the same")
     return Predictions(
         source=source,
         outputs=tuple(outputs),
@@ -183,7 +187,7 @@ def _reader(structures: Callable[[], StructureFeatures] | None, smiles: str, sou
 
 
 def _measured_column(
-    table: Table, truth: str | None, ignored: Sequence[tuple[str, str]], kept: Sequence[int]
+    table: Cells, truth: str | None, ignored: Sequence[tuple[str, str]], kept: Sequence[int]
 ) -> tuple[str, np.ndarray] | None:
     """A column of measured values, named or not, to hold the others against."""
     names = [truth] if truth is not None else [name for name, why in ignored if why == roles.measured_reason()]

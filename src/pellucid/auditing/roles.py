@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from pellucid.auditing.columns import is_category, is_date, texts_of, varies
 from pellucid.auditing.outcomes import named_outcomes
 from pellucid.errors import InputError, Parameter
-from pellucid.tables import ID_NAMES, SMILES_NAMES, Table, normalized, value_of
+from pellucid.tables import ID_NAMES, SMILES_NAMES, Cells, normalized, value_of
 
 # How columns are recognized; capitals, blanks and hyphens do not matter.
 _PREDICTIONS = re.compile(r"(.*_)?pred(s|ict(ed|ions?))?([_:.\d].*)?|predict(ed|ion).*|y_?hat([_:.\d].*)?")
@@ -26,7 +26,7 @@ _LISTED = 5
 _COMPANIONS = ("members", "note", "problem", "nearest training molecule", "similarity to it")
 
 
-def find_predictions(table: Table, source: str) -> list[str]:
+def find_predictions(table: Cells, source: str) -> list[str]:
     """The columns whose names say that they are predictions; failing that probabilities; failing that scores."""
     names = [name for name in table.header if _PREDICTIONS.fullmatch(normalized(name))]
     names = names or [name for name in table.header if _PROBABILITIES.fullmatch(normalized(name))]
@@ -43,7 +43,7 @@ def find_predictions(table: Table, source: str) -> list[str]:
 
 
 def choose_features(
-    table: Table, others: list[str], requested: list[str], smiles: str | None, outputs: list[str]
+    table: Cells, others: list[str], requested: list[str], smiles: str | None, outputs: list[str]
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The columns that witnesses read, and the others with the reason."""
     if requested or smiles is not None:
@@ -51,7 +51,7 @@ def choose_features(
     flaws = {name: _flaw(table, name, others, outputs) for name in others}
     if all(flaws.values()):  # better a numbering, which may well be a time, than nothing
         flaws = {name: "" if why == _NUMBERING else why for name, why in flaws.items()}
-    flaws |= named_outcomes({name: _written(table, name) for name in others if not flaws[name]})
+    flaws |= named_outcomes(_WrittenCells(table, [name for name in others if not flaws[name]]))
     return [name for name in others if not flaws[name]], [(name, why) for name, why in flaws.items() if why]
 
 
@@ -70,13 +70,29 @@ def find_smiles(source: str, ignored: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _written(table: Table, name: str) -> list[str]:
+def _written(table: Cells, name: str) -> list[str]:
     """The cells of a column that are not blank."""
     cells = (cell.strip() for cell in table.column(name))
     return [cell for cell in cells if (value := value_of(cell, table.comma)) is None or value == value]
 
 
-def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
+class _WrittenCells(Mapping[str, Sequence[str]]):
+    """The cells of columns that are not blank, of which none are in memory until they are asked for."""
+
+    def __init__(self, table: Cells, names: Sequence[str]) -> None:
+        self.table, self.names = table, names
+
+    def __getitem__(self, name: str) -> list[str]:
+        return _written(self.table, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _flaw(table: Cells, name: str, others: Sequence[str], outputs: Sequence[str]) -> str:
     """Why a column is no feature, unless a user names it."""
     # As `pellucid predict` writes them: "predicted: wear", and beside it perhaps "tree: wear" and others.
     targets = {output.partition(": ")[2] for output in outputs} - {""}
@@ -110,12 +126,12 @@ def _flaw(table: Table, name: str, others: Sequence[str], outputs: Sequence[str]
     return ""
 
 
-def _value(table: Table, cell: str) -> float:
+def _value(table: Cells, cell: str) -> float:
     value = value_of(cell, table.comma)
     return np.nan if value is None else value
 
 
-def _flaw_of_texts(table: Table, name: str, written: Sequence[str]) -> str:
+def _flaw_of_texts(table: Cells, name: str, written: Sequence[str]) -> str:
     """Why a column with texts is no category."""
     texts = texts_of(table.column(name), table.comma)
     if is_date(texts, table.comma):

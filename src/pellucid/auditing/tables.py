@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, final
 
 from pellucid.auditing import files
 from pellucid.auditing.core import Audit, audit
+from pellucid.auditing.kept import KeptWitnesses
 from pellucid.auditing.predictions import Predictions
 from pellucid.auditing.text import cure, describe
 from pellucid.choosing import RIDGES, Choice, candidates_for, choose, prefix
@@ -37,6 +39,8 @@ class TableAudit:
     """How neighbors and ridge were chosen, if they were not set."""
     level: float
     """The confidence of the bounds."""
+    kept: KeptWitnesses | None = None
+    """What files say of the witnesses, where it is known already."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -62,6 +66,7 @@ def audit_predictions(
     depth: int | None = None,
     threshold: float = 0.6,
     level: float = LEVEL,
+    auditor: Callable[..., Audit] = audit,
 ) -> TableAudit:
     """Fit witnesses to the predictions of a table and measure how far they can be trusted.
 
@@ -85,6 +90,8 @@ def audit_predictions(
         Molecules are neighbors if their Tanimoto similarity is above this.
     level : float
         The confidence of the bounds.
+    auditor : callable
+        Who fits and measures, with the arguments of `pellucid.audit`.
     """
     level = check_level(level)
     kind = _family(predictions, family, ridge, depth)
@@ -100,7 +107,7 @@ def audit_predictions(
         families = {**CANDIDATES, "linear": predictions.linear_family("auto")}
         comparison = compare_families(predictions.f, predictions.x, hoods, families, judges=judges)
         witnesses, judges = comparison.family, comparison.others
-    result = audit(
+    result = auditor(
         predictions.f,
         predictions.x,
         hoods,

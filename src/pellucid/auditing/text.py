@@ -171,7 +171,7 @@ def best_and_worst(result: TableAudit) -> str:
 def _table(result: TableAudit, indices: Sequence[int]) -> list[str]:
     """A line for each output of these neighborhoods, after a head."""
     audit, predictions = result.audit, result.predictions
-    bound, rmse, at_centers = audit.bound(result.level), audit.rmse_by_output, audit.witnesses.at_centers()
+    bound, rmse, at_centers = audit.bound(result.level), audit.rmse_by_output, audit.at_centers
     lines = [f"{'place':<{_LABEL}}{'prediction':>14}{'its witness':>14}{'rmse':>11}{'bound':>11}"]
     for i in indices:
         center = int(audit.witnesses.hoods.centers[i])

@@ -1,4 +1,4 @@
-"""Predictions and explanations of long tables: in shards, by this process, by others or by a cluster."""
+"""Predictions, explanations and audits of long tables: in shards, by this process, by others or by a cluster."""
 
 from pellucid.bulk.explanations import BulkExplanations
 from pellucid.bulk.folders import shards_beside

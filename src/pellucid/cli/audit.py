@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.output import say, warn
+from pellucid.cli.output import has_viewer, say, warn
 from pellucid.cli.outputs import Force, check_outputs, output
+from pellucid.cli.parallel import ClusterAddress, Jobs, executor_for
 from pellucid.errors import InputError
 from pellucid.options import names_in
+
+if TYPE_CHECKING:
+    from pellucid.auditing.tables import TableAudit
+    from pellucid.sharding import Executor
 
 _SUFFIXES = (".html", ".json", ".csv", ".parquet")
 _SETTINGS = ("family", "ridge", "depth", "threshold", "level")
@@ -115,6 +122,8 @@ def audit(
             help="Also a report (.html), or every row (.json, .csv, .parquet); may be repeated.",
         ),
     ] = None,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     force: Force = False,
 ) -> None:
     """Audit any model from its predictions and features.
@@ -129,41 +138,78 @@ def audit(
     from pellucid._compiling import announce
     from pellucid.auditing.reading import read_predictions, require_room
     from pellucid.auditing.tables import audit_predictions
-    from pellucid.paths import readable_again
+    from pellucid.paths import kind_of, readable_again
     from pellucid.registry import structure_features
-    from pellucid.tables import read_table
+    from pellucid.tables import is_long, read_table
 
+    def reading(cells: Any) -> Any:
+        return read_predictions(
+            cells,
+            prediction=names_in(prediction, "prediction", cells.header) or (),
+            features=names_in(features, "features", cells.header) or (),
+            truth=truth,
+            groups=groups,
+            smiles=smiles,
+            blanks=blanks.value,
+            structures=structure_features,
+        )
+
+    settings: dict[str, Any] = {
+        "family": None if family is None else family.value,
+        "neighbors": neighbors,
+        "ridge": ridge,
+        "depth": depth,
+        "threshold": threshold,
+        "level": level,
+    }
     announce(warn)
+    executor = executor_for(jobs, cluster, out or [])
     with readable_again(table) as file:
+        if kind_of(file) == "file" and is_long(file):
+            with _settings_named():
+                _audit_long(file, reading, settings, out or [], executor)
+            return
         require_room(file)
         cells = read_table(file)
-    predictions = read_predictions(
-        cells,
-        prediction=names_in(prediction, "prediction", cells.header) or (),
-        features=names_in(features, "features", cells.header) or (),
-        truth=truth,
-        groups=groups,
-        smiles=smiles,
-        blanks=blanks.value,
-        structures=structure_features,
-    )
-    try:
-        result = audit_predictions(
-            predictions,
-            family=None if family is None else family.value,
-            neighbors=neighbors,
-            ridge=ridge,
-            depth=depth,
-            threshold=threshold,
-            level=level,
-        )
-    except InputError as error:
-        if error.parameter in _SETTINGS:  # options that do not go together
-            raise typer.BadParameter(str(error)) from error
-        raise
-    for path in out or []:  # before printing, which stops when the reader of a pipe does
+    predictions = reading(cells)
+    with _settings_named():
+        result = audit_predictions(predictions, **settings)
+    _write(result, out or [])
+
+
+def _audit_long(
+    file: Path, reading: Callable[[Any], Any], settings: dict[str, Any], out: list[Path], executor: Executor
+) -> None:
+    """Audit a table with more rows than are read into memory, in shards."""
+    from pellucid.bulk import shards_beside
+    from pellucid.bulk.audits import audit_long_table, forget
+
+    kinds = sorted({path.suffix.lower() for path in out} - {".html"})
+    told: dict[str, Any] = {"progress": has_viewer(), "warn": warn}
+    with shards_beside(out[0] if out else None) as shards, executor:
+        try:
+            _write(
+                audit_long_table(file, reading, kinds=kinds, shards=shards, executor=executor, **told, **settings), out
+            )
+        finally:
+            forget(shards)
+
+
+def _write(result: TableAudit, out: list[Path]) -> None:
+    for path in out:  # before printing, which stops when the reader of a pipe does
         with output(path) as draft:
             result.write(draft)
     say(result.text())
     if out:
         say("\n" + "\n".join(f"written: {path}" for path in out))
+
+
+@contextmanager
+def _settings_named() -> Iterator[None]:
+    """Options that do not go together are a mistake of usage."""
+    try:
+        yield
+    except InputError as error:
+        if error.parameter in _SETTINGS:
+            raise typer.BadParameter(str(error)) from error
+        raise

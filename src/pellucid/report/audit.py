@@ -98,7 +98,7 @@ def _viewer(
     bound, relative, outputs = audit.bound(level), audit.relative(), _outputs(audit)
     rmse = audit.rmse_by_output
     predicted = witnesses.f[hoods.centers].double().cpu().numpy()
-    approximations = witnesses.at_centers().double().cpu().numpy()
+    approximations = audit.at_centers.double().cpu().numpy()
     # Prediction and witness with the digits that tell them apart from others.
     digits = [decimals(witnesses.f[:, k].tolist()) for k in range(len(outputs))]
 

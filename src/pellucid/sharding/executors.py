@@ -39,6 +39,8 @@ class Executor(ABC):
     """Tasks that run at the same time."""
     where: str = "in this process"
     """For messages."""
+    here: bool = False
+    """Whether tasks run in further processes of this machine, whose memory they share."""
 
     @abstractmethod
     def run(self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
@@ -83,7 +85,7 @@ class Processes(Executor):
 
     def __init__(self, jobs: int) -> None:
         self.workers = _checks.whole(jobs, 1, "jobs")
-        self.where = f"in {self.workers} processes"
+        self.where, self.here = f"in {self.workers} processes", True
         _require_room(self.workers)
 
     def run(self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
@@ -114,7 +116,7 @@ class Cluster(Executor):
 
     def __init__(self, address: str, jobs: int | None = None) -> None:
         self.address, self.jobs = address, None if jobs is None else _checks.whole(jobs, 1, "jobs")
-        self.where = f"on the cluster {address}"
+        self.where, self.here = f"on the cluster {address}", address == LOCAL
         self._client: Any = None
         self._started: Any = None
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, final
+from typing import NamedTuple, Protocol, final
 
 from pellucid.errors import InputError, Parameter
 from pellucid.paths import kind_of
@@ -23,6 +23,29 @@ from pellucid.tables.text import Undecodable, lines_of, rows_of, separator_of, u
 _HEAD = 50
 # The least number of rows that shows whether they begin with their numbers.
 _NUMBERED = 2
+
+
+class Cells(Protocol):
+    """A table whose cells are asked for column by column."""
+
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """The number of each row, as in `Table`."""
+
+    @property
+    def comma(self) -> bool:
+        """Whether numbers may have a decimal comma."""
+
+    @property
+    def source(self) -> str:
+        """The name of the file, for messages."""
+
+    def column(self, name: str) -> list[str]:
+        """The cells of one column."""
 
 
 class Table(NamedTuple):
