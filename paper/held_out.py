@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from paper.nav17 import split
 from paper.other_molecules import OTHERS
-from paper.runs import PAPER_TREES, ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import PAPER_TREES, ROOT, Cell, load_config, read_reports, run_cells, save_figure, write_section
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pellucid.molecules import Molecules, PropertyModel
     from pellucid.witnesses import WitnessFamily
 
@@ -232,6 +234,40 @@ def _at(content: Any, path: Sequence[str]) -> float:
     return float(content)
 
 
+def frontier(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Test error against the variance that contributions explain at held-out members, for models with all seeds."""
+    from matplotlib.figure import Figure
+
+    measure = measure_of(config)
+    games = {name_of(cell["game"]): cell["game"] for cell in cells(config) if cell["game"] is not None}
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    axes = figure.subplots()
+    colors, markers = {"contributions": "tab:blue", "tree": "tab:orange"}, {"given": "o", "analogs": "s"}
+    labels = set()
+    for name, game in {"deep": None, **games}.items():
+        names = [f"{name}-seed{seed}" for seed in config["seeds"]]
+        rows = [reports[name] for name in names if name in reports]
+        if len(rows) < len(names):
+            continue
+        x = np.mean([_at(row, (measure, "test")) for row in rows])
+        y = np.mean([_at(row, ("witnesses", "contributions", "test", "held_out")) for row in rows])
+        if game is None:
+            axes.plot(x, y, "k*", markersize=14, linestyle="", label="DEEP")
+            continue
+        color, kind = colors[game["witness"]], "held-out" if game["held_out"] else "in-sample"
+        label = f"{game['witness']}, {kind}, {game['members']}"
+        axes.plot(
+            x, y, markers[game["members"]], color=color, fillstyle="full" if game["held_out"] else "none", linestyle="",
+            markersize=8, label=None if label in labels else label,
+        )  # fmt: skip
+        labels.add(label)
+        axes.annotate(f"{game['weight']:g}", (x, y), xytext=(7, -3), textcoords="offset points", fontsize=8)
+    axes.set(xlabel=f"test {measure.upper()}", ylabel="held-out variance explained, contributions")
+    axes.legend(fontsize=8, title="game (number: weight)", loc="lower right")
+    axes.grid(alpha=0.3)
+    return figure
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("cpu", *OTHERS, "smoke"), default="cpu")
@@ -244,8 +280,11 @@ def main() -> None:
     if not arguments.table:
         chosen = [cell for cell in cells(config) if fnmatchcase(cell["name"], arguments.only)]
         run_cells(chosen, run, folder, arguments.jobs)
-    text = table(config, read_reports(folder))
+    reports = read_reports(folder)
+    text = table(config, reports)
     print(text)
+    if config["size"] == "cpu":
+        save_figure(frontier(config, reports), REPORTS / "frontier")
     if config["size"] in SECTIONS:
         write_section(README, SECTIONS[config["size"]], text)
 

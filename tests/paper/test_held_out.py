@@ -67,3 +67,14 @@ def test_the_committed_reports_are_of_the_committed_configuration(size):
     for name, report in COMMITTED[size].items():
         assert report["config"] == json.loads(json.dumps(cells[name]))
         assert re.fullmatch("[0-9a-f]{40}", report["commit"])
+
+
+def test_the_frontier_has_a_point_for_each_model_with_all_seeds():
+    config = runs.load_config("held_out", "cpu")
+    reports = COMMITTED["cpu"]
+    (axes,) = held_out.frontier(config, reports).axes
+    names = {name.rpartition("-seed")[0] for name in reports}
+    whole = [name for name in names if all(f"{name}-seed{seed}" in reports for seed in config["seeds"])]
+    assert len(axes.lines) == len(whole) > 0
+    (deep,) = (line for line in axes.lines if line.get_label() == "DEEP")
+    assert deep.get_xdata()[0] == pytest.approx(np.mean([reports[f"deep-seed{s}"]["rmse"]["test"] for s in range(3)]))
