@@ -25,6 +25,7 @@ CASES = {
         "asymmetric": {"game": "asymmetric", "weight": 2e4, "share": 0.7},
         "uniform": {"game": "uniform", "margin": 0.0, "multiplier_rate": 1e7},
         "banked": {"play": "banked", "weight": 20.0},
+        "held out": {"held_out_game": True, "weight": 2e3},
     },
     "molecules": {
         "deep": {"game": None},
@@ -33,11 +34,13 @@ CASES = {
         "asymmetric": {"game": "asymmetric", "criterion": "squared", "weight": 1e5, "share": 1.0},
         "uniform": {"game": "uniform", "margin": 0.0, "multiplier_rate": 1e6},
         "banked": {"play": "banked", "weight": 3.0, "refit": 2},
+        "held out": {"held_out_game": True, "weight": 300.0},
     },
     "series": {
         "deep": {"game": None},
         "symmetric": {"weight": 5.0},
         "asymmetric": {"game": "asymmetric", "weight": 5.0},
+        "held out": {"held_out_game": True, "weight": 5.0},
     },
     "autoencoder": {
         "deep": {"game": None},

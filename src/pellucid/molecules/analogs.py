@@ -87,9 +87,16 @@ class RGroups:
         _checks.whole(largest, 1, "largest")
         _checks.whole(per_kind, 1, "per_kind")
         counts: dict[str, Counter[str]] = {}
-        for part in in_chunks(_count, list(smiles), largest, jobs=jobs, title="collecting groups", progress=progress):
+        for part in in_chunks(
+            count_groups, list(smiles), largest, jobs=jobs, title="collecting groups", progress=progress
+        ):
             for (kind, group), count in part.items():
                 counts.setdefault(kind, Counter())[group] += count
+        return cls.most_frequent(counts, largest=largest, per_kind=per_kind)
+
+    @classmethod
+    def most_frequent(cls, counts: Mapping[str, Counter[str]], *, largest: int, per_kind: int) -> RGroups:
+        """The `per_kind` most frequent groups of each kind, of what was counted."""
         by_kind = {
             kind: tuple(sorted(counter, key=lambda group: (-counter[group], group))[:per_kind])
             for kind, counter in sorted(counts.items())
@@ -120,7 +127,7 @@ def _check_group(text: str) -> None:
         raise SchemaError(f"{shown(text)} is no group with one mark [*:1]{f': {reason}' if reason else ''}")
 
 
-def _count(smiles: Iterable[str], largest: int) -> Counter[tuple[str, str]]:
+def count_groups(smiles: Iterable[str], largest: int) -> Counter[tuple[str, str]]:
     """How often each kind of atom carries each group."""
     with rdBase.BlockLogs():
         return Counter(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.errors import InputError
-from pellucid.molecules.fingerprints import Fingerprints
+from pellucid.molecules.fingerprints import Fingerprints, SimilarityHits, SortedSets, similar_in
 from pellucid.writing import replacing, write_text
 
 Array: TypeAlias = NDArray[Any]
@@ -122,6 +122,11 @@ class FingerprintFile:
                 cure="write them again",
             )
         return result
+
+    def similar_to(self, queries: Fingerprints, *, threshold: float = 0.6) -> SimilarityHits:
+        """What `Fingerprints.similar_to` finds, in the rows of those that were written; they stay on the disk."""
+        counts, lost = (np.asarray(array, dtype=np.int64) for array in (self.counts, self.lost))
+        return similar_in(SortedSets(self.words, counts, self.folds, lost, self.rows), queries, threshold)
 
     def _array(self, name: str) -> Array:
         # As a plain array: compiled kernels know no maps.

@@ -61,7 +61,10 @@ def write_fingerprints(
         arguments={"column": column, "morgan": morgan},
         ranges=[Range(part.begin, part.end, ranges.place(part)) for part in ranges.ranges],
         folder=Path(folder).resolve() / _SHARDS,
-        identity=identity_of({"job": "fingerprints", "column": column, "morgan": repr(morgan)}, ranges.digest),
+        identity=identity_of(
+            {"job": "fingerprints", "column": column, "morgan": repr(morgan), "rdkit": rdBase.rdkitVersion},
+            ranges.digest,
+        ),
         unit="molecules",
     )
     run(job, executor, progress=progress, note=warn)

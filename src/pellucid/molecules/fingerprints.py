@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, final
@@ -83,6 +83,26 @@ class SimilarityHits(NamedTuple):
     similarity: np.ndarray
     """Tanimoto similarity of each."""
 
+    def of(self, i: int) -> Iterator[tuple[int, float]]:
+        """(row, similarity) of each hit of query i."""
+        part = slice(self.offsets[i], self.offsets[i + 1])
+        return zip(self.members[part].tolist(), self.similarity[part].tolist(), strict=True)
+
+
+class SortedSets(NamedTuple):
+    """N bit sets, those with the fewest bits first."""
+
+    words: np.ndarray
+    """(N, size / 64) uint64."""
+    counts: np.ndarray
+    """(N,) the number of bits set, rising."""
+    folds: np.ndarray
+    """(N, 4) the words combined by `or` into four."""
+    lost: np.ndarray
+    """(N,) bits that fall onto others in the folds."""
+    rows: np.ndarray
+    """(N,) what each is called in the results."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -119,31 +139,11 @@ class Fingerprints:
         Only sets with more than threshold |a| and fewer than |a| / threshold bits are looked at, and most of these
         are ruled out by four words; see the kernel.
         """
-        from pellucid.molecules._similarity_kernel import search_range
-
-        check_threshold(threshold)
-        if self.words.shape[1] != queries.words.shape[1]:
-            widths = 64 * self.words.shape[1], 64 * queries.words.shape[1]
-            raise InputError("Fingerprints must have the same size", got=f"{widths[0]} and {widths[1]} bits")
         order = np.argsort(self.counts, kind="stable")
-        pool = Fingerprints(np.ascontiguousarray(self.words[order]))
-        first = np.searchsorted(pool.counts, np.floor(threshold * queries.counts), side="left")
-        last = np.searchsorted(pool.counts, np.ceil(queries.counts / threshold), side="right")
-        sizes = np.zeros(len(queries), dtype=np.int64)
-        parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-
-        def part(begin: int, end: int) -> None:
-            parts[begin] = search_range(
-                queries.words, queries.counts, queries.folds, queries.counts - _ones(queries.folds),
-                pool.words, pool.counts, pool.folds, pool.counts - _ones(pool.folds),
-                first, last, float(threshold), begin, end, sizes,
-            )  # fmt: skip
-
-        run_chunks(part, np.concatenate([[0], np.cumsum(last - first)]), torch.get_num_threads())
-        rows, similarity = (np.concatenate(values) for values in zip(*(parts[b] for b in sorted(parts)), strict=True))
-        members = order[rows]
-        best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
-        return SimilarityHits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
+        words = np.ascontiguousarray(self.words[order])
+        pool = Fingerprints(words)
+        lost = pool.counts - _ones(pool.folds)
+        return similar_in(SortedSets(words, pool.counts, pool.folds, lost, order), queries, threshold)
 
     def nearest_to(self, queries: Fingerprints, *, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """For each query the row of the most similar one of these, the first among equals, and its similarity.
@@ -171,6 +171,33 @@ class Fingerprints:
             similarity[waiting[hit]] = hits.similarity[counts][first]
             waiting = np.delete(waiting, hit)
         return rows, similarity
+
+
+def similar_in(pool: SortedSets, queries: Fingerprints, threshold: float) -> SimilarityHits:
+    """All sets of a pool whose Tanimoto similarity to a query is above the threshold; see `Fingerprints.similar_to`."""
+    from pellucid.molecules._similarity_kernel import search_range
+
+    check_threshold(threshold)
+    if pool.words.shape[1] != queries.words.shape[1]:
+        widths = 64 * pool.words.shape[1], 64 * queries.words.shape[1]
+        raise InputError("Fingerprints must have the same size", got=f"{widths[0]} and {widths[1]} bits")
+    first = np.searchsorted(pool.counts, np.floor(threshold * queries.counts), side="left")
+    last = np.searchsorted(pool.counts, np.ceil(queries.counts / threshold), side="right")
+    sizes = np.zeros(len(queries), dtype=np.int64)
+    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def part(begin: int, end: int) -> None:
+        parts[begin] = search_range(
+            queries.words, queries.counts, queries.folds, queries.counts - _ones(queries.folds),
+            pool.words, pool.counts, pool.folds, pool.lost,
+            first, last, float(threshold), begin, end, sizes,
+        )  # fmt: skip
+
+    run_chunks(part, np.concatenate([[0], np.cumsum(last - first)]), torch.get_num_threads())
+    rows, similarity = (np.concatenate(values) for values in zip(*(parts[b] for b in sorted(parts)), strict=True))
+    members = pool.rows[rows]
+    best = np.lexsort((members, -similarity, np.repeat(np.arange(len(queries)), sizes)))
+    return SimilarityHits(np.concatenate([[0], np.cumsum(sizes)]), members[best], similarity[best])
 
 
 def _words(smiles: Sequence[str], morgan: Morgan) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple, final
@@ -182,9 +182,9 @@ class SimilarityRule:
         }
 
         def make() -> Arrays:
-            return _pack(self._search(list(centers), list(given), list(pool), groups, jobs, progress))
+            return pack(self._search(list(centers), list(given), list(pool), groups, jobs, progress))
 
-        return _unpack(cached_arrays(cache, "molecules/neighborhoods", depends, make), len(centers))
+        return unpack(cached_arrays(cache, "molecules/neighborhoods", depends, make), len(centers))
 
     def _search(
         self, centers: list[str], given: list[str], pool: list[str], groups: RGroups, jobs: int | None, progress: bool
@@ -192,24 +192,44 @@ class SimilarityRule:
         center_prints = self.fingerprints(centers)
         real = dict.fromkeys(given, "given") | {text: "pool" for text in pool if text not in set(given)}
         names = list(real)
-        hits = (
-            _fingerprints_of(self.fingerprints, tuple(names)).similar_to(center_prints, threshold=self.threshold)
-            if names
-            else None
-        )
+        known: list[list[Neighbor]] = [[] for _ in centers]
+        if names:
+            pool_prints = _fingerprints_of(self.fingerprints, tuple(names))
+            hits = pool_prints.similar_to(center_prints, threshold=self.threshold)
+            known = [
+                [Neighbor(names[row], value, real[names[row]]) for row, value in hits.of(i)]
+                for i in range(len(centers))
+            ]
+        return self.gathered(centers, known, self._analogs(centers, groups, jobs, progress))
+
+    def gathered(
+        self,
+        centers: Sequence[str],
+        known: Iterable[Iterable[Neighbor]],
+        analogs: Iterable[Iterable[tuple[str, float]]],
+    ) -> MoleculeNeighborhoods:
+        """Neighborhoods of what was found: at most `most` members each, the most similar first.
+
+        Parameters
+        ----------
+        centers : sequence of str
+            Canonical SMILES, each different.
+        known : iterable
+            For each center the real molecules that are similar, most similar first.
+        analogs : iterable
+            For each center its analogs with their similarity, most similar first.
+        """
         index = {text: i for i, text in enumerate(centers)}
         points = list(centers)
         members: list[int] = []
         similarity: list[float] = []
         origins: list[int] = []
         offsets = [0]
-        for i, analogs in enumerate(self._analogs(centers, groups, jobs, progress)):
-            candidates: dict[str, tuple[float, str]] = {centers[i]: (1.0, "itself")}
-            if hits is not None:
-                part = slice(hits.offsets[i], hits.offsets[i + 1])
-                for j, value in zip(hits.members[part], hits.similarity[part], strict=True):
-                    candidates.setdefault(names[j], (float(value), real[names[j]]))
-            for text, value in analogs:
+        for center, real, made in zip(centers, known, analogs, strict=True):
+            candidates: dict[str, tuple[float, str]] = {center: (1.0, "itself")}
+            for text, value, origin in real:
+                candidates.setdefault(text, (value, origin))
+            for text, value in made:
                 candidates.setdefault(text, (value, "analog"))
             # Real molecules before analogs where there are too many; then the most similar first, as they come.
             kept = list(candidates.items())[: self.most]
@@ -232,7 +252,7 @@ class SimilarityRule:
         """For each center its analogs above the threshold, most similar first."""
         if not (self.analogs and groups.by_kind):
             return [[] for _ in centers]
-        parts = in_chunks(_similar_analogs, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
+        parts = in_chunks(similar_analogs, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
         return [analogs for part in parts for analogs in part]
 
 
@@ -266,7 +286,7 @@ def neighbors(
     return neighborhoods.neighbors(0)
 
 
-def _similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) -> list[list[tuple[str, float]]]:
+def similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) -> list[list[tuple[str, float]]]:
     """For each center its analogs above the threshold, most similar first."""
     result: list[list[tuple[str, float]]] = []
     for center in centers:
@@ -280,7 +300,8 @@ def _similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) 
     return result
 
 
-def _pack(neighborhoods: MoleculeNeighborhoods) -> Arrays:
+def pack(neighborhoods: MoleculeNeighborhoods) -> Arrays:
+    """Neighborhoods as arrays, for files."""
     return {
         "points": as_bytes(list(neighborhoods.points)),
         "members": neighborhoods.hoods.members.numpy(),
@@ -290,7 +311,8 @@ def _pack(neighborhoods: MoleculeNeighborhoods) -> Arrays:
     }
 
 
-def _unpack(content: Arrays, centers: int) -> MoleculeNeighborhoods:
+def unpack(content: Mapping[str, np.ndarray], centers: int) -> MoleculeNeighborhoods:
+    """The neighborhoods of so many molecules that `pack` made arrays of."""
     points = tuple(as_texts(content["points"]))
     members, offsets = torch.from_numpy(content["members"]), torch.from_numpy(content["offsets"])
     return MoleculeNeighborhoods(

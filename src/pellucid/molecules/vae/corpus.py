@@ -142,7 +142,7 @@ class Corpus:
         key = corpus_key(source, largest, limit)
         target = Path(folder) if folder is not None else cache.cached_path(f"trees-{key}", below="molecules")
         corpus = (
-            cls._built_in(target, key)
+            cls.built_in(target, key)
             if folder is not None
             else cache.read_cached(target, lambda path: cls._of_key(path, key))
         )
@@ -174,7 +174,7 @@ class Corpus:
         return corpus
 
     @classmethod
-    def _built_in(cls, folder: Path, key: str) -> Corpus | None:
+    def built_in(cls, folder: Path, key: str) -> Corpus | None:
         """The corpus of this key in a folder of the user's; None if it has yet to be built there."""
         if (folder / CONTENT).exists():
             corpus = cls.open(folder)
