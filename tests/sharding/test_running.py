@@ -151,6 +151,23 @@ def test_a_long_job_says_what_it_takes_and_one_without_room_is_refused(tmp_path,
         run(job(tmp_path / "b"))
 
 
+def test_the_first_shards_of_workers_do_not_count_as_the_time_of_all(tmp_path, monkeypatch):
+    """Each of three workers takes 60 seconds to begin and 1 second for a shard."""
+
+    class Workers(Executor):
+        workers = 3
+
+        def run(self, function, tasks):
+            for count, task in enumerate(tasks):
+                yield function(*task)._replace(seconds=61.0 if count < 3 else 1.0)
+
+    monkeypatch.setattr(running, "LONG", 10.0)
+    notes = []
+    long = Job(name="squares", work=squares, ranges=even_ranges(400, 4), folder=tmp_path, identity="a")
+    run(long, Workers(), note=notes.append)
+    assert [note.partition(" in ")[0] for note in notes] == ["96 parts of 100 are left: about 32 seconds"]
+
+
 def test_who_computes_is_chosen_by_two_numbers():
     assert isinstance(executor_of(), InProcess)
     assert isinstance(executor_of(1), InProcess)

@@ -18,7 +18,7 @@ from pellucid.sharding.files import SUFFIX, read_shard_file, write_shard_file
 from pellucid.sharding.jobs import Job, Range, Work
 from pellucid.writing import remove_drafts
 
-# Shards whose time is looked at before the time of all is estimated: the first also loads a model and compiles.
+# Shards whose size is looked at before there must be room for all.
 _TRIALS = 2
 # Times that a job goes on after workers were lost without having done anything.
 _LIVES = 3
@@ -155,10 +155,11 @@ class _Estimate:
     def __init__(self, job: Job, executor: Executor, note: Callable[[str], None]) -> None:
         self.job, self.executor, self.note = job, executor, note
         self.seen: list[_Done] = []
+        self.told = False
 
     def add(self, done: _Done, left: int) -> None:
         """Take note of a shard, after which so many are left."""
-        if len(self.seen) >= _TRIALS or not left:
+        if self.told or not left:
             return
         self.seen.append(done)
         if len(self.seen) < min(_TRIALS, left + 1):
@@ -173,6 +174,10 @@ class _Estimate:
                 got=f"{size_text(free)} that are free",
                 cure="free some, or write to another disk",
             )
+        # The first shard of each worker also loads a model and compiles: one more is the second of somebody.
+        if len(self.seen) < min(self.executor.workers + 1, left + 1):
+            return
+        self.told = True
         workers = min(self.executor.workers, left)
         seconds = min(each.seconds for each in self.seen) * left / workers
         if seconds >= LONG:
