@@ -7,7 +7,7 @@
 
 Every figure comes from a fresh process with one thread; memory is the peak beyond what stood in memory when the job
 began. Sizes end where a job takes minutes. The table is written after each of its lines. Molecules are those of MOSES;
-without that file the pairs are left out.
+without that file they are left out.
 """
 
 from __future__ import annotations
@@ -148,6 +148,48 @@ def similar(n: int) -> Callable[[], object]:
     return search
 
 
+def molecule_table(n: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder with a table of molecules, which lives as long as the object does."""
+    place = tempfile.TemporaryDirectory()
+    (Path(place.name) / "all.csv").write_text("smiles\n" + "\n".join(moses(n)) + "\n")
+    (Path(place.name) / "some.csv").write_text("smiles\n" + "\n".join(moses(30)) + "\n")
+    return place
+
+
+def fingerprinted(n: int) -> Callable[[], object]:
+    from pellucid.molecules.fingerprint_jobs import write_fingerprints
+
+    place = molecule_table(n)
+    folder = Path(place.name)
+    write_fingerprints(folder / "some.csv", folder / "some", progress=False)
+    return lambda: write_fingerprints(Path(place.name) / "all.csv", folder / "all", progress=False)
+
+
+def around_molecules(n: int, *, analogs: bool = True) -> Callable[[], object]:
+    """Neighborhoods of a table among itself."""
+    from pellucid.molecules import SimilarityRule
+    from pellucid.molecules.neighborhood_jobs import write_neighborhoods
+
+    place = molecule_table(n)
+    folder = Path(place.name)
+    settings: dict[str, Any] = {"similar": SimilarityRule(analogs=analogs), "progress": False}
+    write_neighborhoods(folder / "some.csv", folder / "some", **settings)  # compile
+    return lambda: write_neighborhoods(Path(place.name) / "all.csv", folder / "all", **settings)
+
+
+def without_analogs(n: int) -> Callable[[], object]:
+    return around_molecules(n, analogs=False)
+
+
+def junction_trees(n: int) -> Callable[[], object]:
+    from pellucid.molecules.vae.corpus_jobs import write_corpus
+
+    place = molecule_table(n)
+    folder = Path(place.name)
+    write_corpus(folder / "some.csv", folder / "some", progress=False)  # compile
+    return lambda: write_corpus(Path(place.name) / "all.csv", folder / "all", progress=False)
+
+
 def bulk(n: int) -> Callable[[], object]:
     from rdkit import Chem, DataStructs
     from rdkit.Chem import rdFingerprintGenerator
@@ -180,6 +222,30 @@ def predicted(n: int) -> Callable[[], object]:
 
     predict("some.csv")
     return lambda: predict("all.csv")
+
+
+def explained(n: int) -> Callable[[], object]:
+    """A table on the disk, explained in shards into another one."""
+    from pellucid.bulk import BulkExplanations, shards_beside
+    from pellucid.tabular.domain import TableDomain
+    from pellucid.tabular.domain_options import TableExplaining, TableReading
+    from pellucid.writing import write_rows
+
+    place, _ = saved_table(n)
+    TableDomain.explained_at_once = 0
+
+    def explain(name: str) -> None:
+        folder = Path(place.name)  # lives as long as this function
+        asked = (TableDomain(), folder / "model", folder / name, TableReading(), TableExplaining())
+        with shards_beside(folder / "out.csv") as shards:
+            several = BulkExplanations.of(*asked, level=0.9, kinds=[".csv"], shards=shards)
+            if several is None:
+                raise RuntimeError("no row is too few")
+            several.make(progress=False, warn=print)
+            write_rows(folder / "out.csv", several.rows())
+
+    explain("some.csv")
+    return lambda: explain("all.csv")
 
 
 def predicted_at_once(n: int) -> Callable[[], object]:
@@ -216,25 +282,32 @@ def saved_table(n: int) -> tuple[Any, Any]:
 
 PARTS: dict[str, tuple[Job, ...]] = {
     "nearest": (
-        (f"`nearest`, 10 features, {K} each", exact, (1000, 10_000, 100_000)),
-        ("the same with `NearestNeighbors`", scikit, (1000, 10_000, 30_000)),
+        (f"`nearest`, 10 features, {K} each", exact, (1000, 10_000, 100_000, 1_000_000)),
+        ("the same with `NearestNeighbors`", scikit, (1000, 10_000, 100_000)),
         ("`nearest`, 1,000 places", repeated, (1000, 10_000, 100_000, 1_000_000)),
     ),
     "wide": (
-        ("`nearest`, 100 features", exact_wide, (1000, 10_000, 30_000)),
-        ("`nearest(approximate=True)`, 100 features", approximate, (10_000, 30_000, 100_000)),
+        ("`nearest`, 100 features", exact_wide, (1000, 10_000, 100_000)),
+        ("`nearest(approximate=True)`, 100 features", approximate, (10_000, 100_000, 1_000_000)),
     ),
     "audit": (
         (f"`audit`, printed: linear, {MEMBERS} members", linear_audit, (1000, 10_000, 100_000, 1_000_000)),
         ("loop over `LinearRegression`, fit and predict alone", linear_loop, (1000, 10_000)),
     ),
-    "trees": ((f"`audit`, printed: trees, {MEMBERS} members", tree_audit, (1000, 10_000, 100_000)),),
+    "trees": ((f"`audit`, printed: trees, {MEMBERS} members", tree_audit, (1000, 10_000, 100_000, 1_000_000)),),
     "predict": (
         ("`pellucid predict`, 10 columns of CSV", predicted, (1000, 10_000, 100_000, 1_000_000)),
         ("the same with pandas and `predict`, all in memory", predicted_at_once, (1000, 10_000, 100_000)),
     ),
+    "explain": (("`pellucid explain`, 10 columns of CSV", explained, (100, 1000, 10_000)),),
+    "molecules": (
+        ("`write_fingerprints`, MOSES, 2,048 bits", fingerprinted, (1000, 10_000, 100_000)),
+        ("`write_neighborhoods`, MOSES among itself, similarity > 0.6", without_analogs, (1000, 10_000, 100_000)),
+        ("the same with analogs", around_molecules, (10, 100, 1000)),
+        ("`write_corpus`, MOSES", junction_trees, (1000, 10_000, 100_000)),
+    ),
     "pairs": (
-        ("`find_pairs`, MOSES, 2,048 bits, similarity > 0.6", similar, (1000, 10_000, 100_000)),
+        ("`find_pairs`, MOSES, 2,048 bits, similarity > 0.6", similar, (1000, 10_000, 100_000, 300_000)),
         ("loop over `BulkTanimotoSimilarity`, each pair once", bulk, (1000, 10_000)),
     ),
 }

@@ -9,6 +9,7 @@ from rdkit import Chem
 from pellucid.errors import InputError
 from pellucid.molecules import SimilarityRule, neighborhood_jobs
 from pellucid.molecules.fingerprint_files import FingerprintFile
+from pellucid.molecules.fingerprint_jobs import write_fingerprints
 from pellucid.molecules.fingerprints import Fingerprints, Morgan
 from pellucid.molecules.neighborhood_jobs import neighborhood_rows, read_neighborhoods, write_neighborhoods
 from pellucid.sharding import executor_of
@@ -136,6 +137,17 @@ def test_rows_without_molecules_have_no_neighborhoods(tmp_path, short):
     (tmp_path / "a.shard").write_bytes(b"nothing")
     with pytest.raises(InputError, match="A shard must hold neighborhoods as `write_neighborhoods` writes them"):
         read_neighborhoods(tmp_path / "a.shard")
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_starts(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("pellucid._capacity.available_memory", lambda: 1800.0)  # 19 rows: 1,900 bytes, and 1,140
+    with pytest.raises(InputError, match="The search among 19 molecules in 1 process needs about 0 MB"):
+        written(table, tmp_path / "shards")
+    assert not (tmp_path / "shards").exists()
+    write_fingerprints(table, tmp_path / "prints", progress=False)
+    monkeypatch.setattr("pellucid._capacity.available_memory", lambda: 1100.0)
+    with pytest.raises(InputError, match="Sorting 19 fingerprints needs about 0 MB of memory.* divide the table"):
+        write_fingerprints(table, tmp_path / "others", progress=False)
 
 
 def test_a_file_of_fingerprints_finds_what_those_in_memory_do(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rdkit import rdBase
 
+from pellucid._capacity import require_memory
 from pellucid.domains import MessageCallback
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.fingerprint_files import Array, FingerprintFile
@@ -18,6 +19,8 @@ from pellucid.sharding import Executor, Job, Range, contents, discard, identity_
 from pellucid.tables import read_range, table_ranges
 
 _PIECE = 8192
+# Bytes of memory for each fingerprint while they are sorted on the disk.
+_SORTED = 60.0
 _SHARDS = "shards"
 
 
@@ -54,6 +57,11 @@ def write_fingerprints(
     """
     morgan = Morgan() if morgan is None else morgan
     ranges = table_ranges(table, _PIECE)
+    require_memory(
+        _SORTED * ranges.count,
+        f"Sorting {ranges.count:,} fingerprints",
+        cure="divide the table, or use a larger machine",
+    )
     column = smiles_column(ranges.header, smiles, ranges.path.name)
     job = Job(
         name="fingerprints",

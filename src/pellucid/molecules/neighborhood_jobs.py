@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from rdkit import rdBase
 
+from pellucid._capacity import require_memory
 from pellucid.cache import as_bytes, as_texts
 from pellucid.domains import MessageCallback
 from pellucid.errors import InputError
@@ -33,6 +34,7 @@ from pellucid.molecules.neighborhoods import (
     unpack,
 )
 from pellucid.molecules.table import canonical
+from pellucid.numbers import counted
 from pellucid.sharding import Executor, Job, Range, contents, discard, identity_of, run
 from pellucid.sharding.files import read_shard_file
 from pellucid.tables import Table, read_range, table_ranges
@@ -41,6 +43,8 @@ from pellucid.writing import replacing, write_text
 _PIECE = 2048
 # Making analogs takes longer.
 _CENTERS = 256
+# Bytes of memory for each molecule among which members are looked for, in each process.
+_EACH = 100.0
 _ABOUT = "about.json"
 
 
@@ -169,6 +173,12 @@ class _Given:
     ) -> _Given:
         """Read them, unless they have been."""
         ranges = table_ranges(table, _PIECE)
+        processes = executor.workers if executor is not None and executor.here else 1
+        require_memory(
+            _EACH * ranges.count * processes,
+            f"The search among {ranges.count:,} molecules in {counted(processes, 'process', 'processes')}",
+            cure="use fewer processes, or divide the molecules",
+        )
         column = smiles_column(ranges.header, smiles, ranges.path.name)
         largest = rule.largest_group if rule.analogs else 0
         settings = {"column": column, "morgan": asdict(rule.fingerprints), "largest": largest}
