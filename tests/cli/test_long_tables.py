@@ -5,6 +5,7 @@ import json
 
 import pytest
 from cli.runner import run
+from pyarrow import parquet
 from report.pages import Page
 
 from pellucid.molecules.domain import MoleculeDomain
@@ -64,6 +65,16 @@ def test_explanations_in_ranges_are_those_of_the_whole(
     run("explain", property_model_folder, table, "-o", tmp_path / "whole.csv", "-o", tmp_path / "whole.json")
     assert names[0].read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert names[1].read_bytes() == (tmp_path / "whole.json").read_bytes()
+    for name, options in {"short": ["--force"], "long": []}.items():  # the last one in ranges
+        monkeypatch.setattr(MoleculeDomain, "explained_at_once", 10 if name == "long" else 100)
+        run("explain", property_model_folder, table, "-o", tmp_path / f"{name}.parquet", *options)
+        columns = parquet.read_table(tmp_path / f"{name}.parquet").to_pydict()
+        with names[0].open() as stream:
+            head, *rows = csv.reader(stream)
+        assert list(columns) == head
+        for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
+            for text, cell in zip(row, cells, strict=True):
+                assert text == ("" if cell is None else cell) or float(text) == cell
     content = json.loads(names[1].read_text())
     worst = max(content, key=lambda each: sum(each["deviation"]))
     assert worst["place"] in Page(names[2].read_text()).words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pellucid.bulk import BulkExplanations
     from pellucid.sharding import Executor
 
-FORMATS = (".html", ".svg", ".png", ".json", ".csv")
+FORMATS = (".html", ".svg", ".png", ".json", ".csv", ".parquet")
+_TABLES = (".csv", ".parquet")
 _PICTURES = (".svg", ".png")
 # Outputs that a message lists, and items that cannot be explained.
 _LISTED = 20
@@ -52,7 +53,7 @@ def explain(
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            "--out", "-o", metavar="x.html|svg|png|json|csv", help="Write it; repeat for several files.",
+            "--out", "-o", metavar="x.html|svg|png|json|csv|parquet", help="Write it; repeat for several files.",
             show_default="the terminal",
         ),
     ] = None,
@@ -135,7 +136,8 @@ def _explain_long_table(
     """Explain a table with more rows than fit into memory or onto a page, in shards; False if there are fewer."""
     from pellucid import bulk
 
-    kinds = sorted({path.suffix.lower() for path in paths} & {".csv", ".json"})
+    suffixes = {path.suffix.lower() for path in paths}
+    kinds = [*([".csv"] if suffixes & {*_TABLES} else []), *([".json"] if ".json" in suffixes else [])]
     with bulk.shards_beside(paths[0] if paths else None) as shards:
         explained = bulk.BulkExplanations.of(domain, model, file, **call, kinds=kinds, shards=shards)
         if explained is None:
@@ -159,8 +161,8 @@ def _explain_long_table(
 
 def _write_long(explained: BulkExplanations, path: Path, *, name: str, title: str) -> None:
     kind = path.suffix.lower()
-    if kind == ".csv":
-        write_rows(path, explained.rows())
+    if kind in _TABLES:
+        _write_table(path, explained.rows())
     elif kind == ".json":
         write_pieces(path, chain(json_list(explained.dictionaries()), "\n"))
     else:
@@ -209,16 +211,18 @@ def _write_one(label: str, explanation: Explanation, path: Path, target: str | N
         _write_json(_content(label, explanation), path)
     elif kind == ".html":
         explanation.to_html(path, title=label or None)
-    else:
+    elif kind == ".csv":
         explanation.to_csv(path)
+    else:
+        _write_table(path, explanation.rows())
 
 
 def _write_many(domain: AnyDomain, explained: ExplanationSet, path: Path, *, name: str, title: str) -> None:
     kind, explanations = path.suffix.lower(), explained.explanations
     if kind == ".json":
         _write_json([_content(label, explanation) for label, explanation in explanations.items()], path)
-    elif kind == ".csv":
-        _write_csv(explanations, path, domain.item)
+    elif kind in _TABLES:
+        _write_table(path, _rows(explanations, domain.item))
     else:
         heading = f"{title}, {explained.title}" if explained.title else title
         missing = domain.write_explanations(explanations, path, title=heading)
@@ -237,11 +241,16 @@ def _write_json(content: Any, path: Path) -> None:
     write_text(path, json.dumps(content, indent=1) + "\n")
 
 
-def _write_csv(explanations: Mapping[str, Explanation], path: Path, item: str) -> None:
+def _rows(explanations: Mapping[str, Explanation], item: str) -> Iterator[Sequence[Any]]:
     """All explanations as one table, with what was explained in the first column."""
-    lines: list[list[Any]] = []
-    for label, explanation in explanations.items():
+    for place, (label, explanation) in enumerate(explanations.items()):
         head, *rows = explanation.rows()
-        lines += [] if lines else [[item, *head]]
-        lines += ([label, *row] for row in rows)
-    write_rows(path, lines)
+        if not place:
+            yield [item, *head]
+        yield from ([label, *row] for row in rows)
+
+
+def _write_table(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    from pellucid.tables.parquet import is_parquet, write_parquet
+
+    (write_parquet if is_parquet(path) else write_rows)(path, rows)
