@@ -1,11 +1,22 @@
 """The size of the fuzzers of files, see `cases`, and the report at their end."""
 
 import os
+from pathlib import Path
 
 import pytest
 from fuzz.cases import Tally
 
+# Of a test in the large size; its cases have ends of their own.
+_SECONDS = 4 * 3600
 _COLUMNS = ("tried", "held", "tracebacks", "hangs", "crashes", "lost")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Thousands of cases take longer than a test may otherwise, the more so on a busy machine."""
+    if config.getoption("--fuzz-size") == "large":
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.timeout(_SECONDS))
 
 
 @pytest.fixture
