@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import io
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+from zipfile import ZipFile
 
 import numpy as np
 
-from pellucid.schemas import LARGEST, SchemaError, wrong
+from pellucid.schemas import LARGEST, SchemaError, reason_of, wrong
+
+_ZIP = b"PK"
+# How many times as many bytes can be unpacked, at most.
+_MOST_DEFLATED = 1033
+# Of arrays of numbers and texts.
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def array_of(
@@ -88,3 +99,75 @@ def check_array(
     present = values[~np.isnan(values)] if blanks and values.dtype.kind == "f" else values
     if present.size and not (low <= present.min() and present.max() <= high):
         raise SchemaError(f"{where} has values outside of {low:g} to {high:g}, or NaN")
+
+
+# -- files of NumPy ------------------------------------------------------------------------------------------------
+
+
+def read_arrays(stream: BinaryIO) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file by their names, or that of a .npy file as "x"; no objects of Python.
+
+    A `SchemaError` says what is wrong with any other file.
+
+    Parameters
+    ----------
+    stream : BinaryIO
+        The file, from its beginning.
+
+    Examples
+    --------
+    >>> read_arrays(io.BytesIO(b"no array"))
+    Traceback (most recent call last):
+    pellucid.schemas.SchemaError: it is no file of NumPy arrays: ...
+    """
+    with _readable():
+        if stream.read(len(_ZIP)) != _ZIP:
+            return {"x": _read_array(stream, stream.seek(0, io.SEEK_END))}
+        arrays = {}
+        with ZipFile(stream) as archive:
+            for entry in archive.infolist():
+                most = entry.compress_size * _MOST_DEFLATED
+                with archive.open(entry) as part:
+                    arrays[entry.filename.removesuffix(".npy")] = _read_array(part, most)
+        return arrays
+
+
+def map_array(file: Path) -> np.ndarray:
+    """The array of a .npy file, of which nothing is in memory; see `read_arrays`.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    """
+    with _readable():
+        with file.open("rb") as stream:
+            _check_header(stream, file.stat().st_size)
+        return np.lib.format.open_memmap(file, mode="r")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # headers are parsed as Python, and archives unpacked: of damaged ones all may come
+        raise SchemaError(f"it is no file of NumPy arrays: {reason_of(error)}") from None
+
+
+def _read_array(stream: IO[bytes], most: int) -> np.ndarray:
+    _check_header(stream, most)
+    stream.seek(0)
+    return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+
+
+def _check_header(stream: IO[bytes], most: int) -> None:
+    """Refuse an array with more bytes than there can be, before memory is allocated for it."""
+    stream.seek(0)
+    version = np.lib.format.read_magic(stream)
+    if version not in _HEADERS:
+        raise SchemaError(f"its version is {version}")
+    shape, _, kind = _HEADERS[version](stream)
+    if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize > most:
+        raise SchemaError(f"it has the shape {shape}, and not so many numbers")

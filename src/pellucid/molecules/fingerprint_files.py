@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Annotated, Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.errors import InputError
-from pellucid.molecules.fingerprints import Fingerprints, SimilarityHits, SortedSets, similar_in
+from pellucid.molecules.fingerprints import MOST_BITS, Fingerprints, SimilarityHits, SortedSets, similar_in
+from pellucid.schemas import Between, SchemaError, as_written, checked, json_of
+from pellucid.stored_arrays import check_array, map_array
 from pellucid.writing import replacing, write_text
 
 Array: TypeAlias = NDArray[Any]
@@ -39,6 +41,27 @@ def _sorted_words(path: Path, parts: Iterable[Array], place: Array) -> Array:
         raise InputError("There must be fingerprints to write", got="none", cure="pass some")
     result.flush()
     return np.asarray(result)
+
+
+def _blocks(words: Array) -> Iterator[tuple[int, Fingerprints]]:
+    """The sets, so many at a time, each with the number of the first."""
+    for begin in range(0, len(words), _BLOCK):
+        yield begin, Fingerprints(np.ascontiguousarray(words[begin : begin + _BLOCK]))
+
+
+def _lost(block: Fingerprints) -> Array:
+    """(n,) bits that fall onto others in the folds."""
+    return np.asarray(block.counts - np.bitwise_count(block.folds).sum(1, dtype=np.int64))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class _About:
+    """The JSON file beside the arrays."""
+
+    format: Literal[1]
+    count: Annotated[int, Between(0, 2**40)]
+    digest: str
 
 
 @final
@@ -89,11 +112,10 @@ class FingerprintFile:
             words = _sorted_words(draft, parts(), place)
         digest = hashlib.sha256(str(words.shape).encode())
         folds, lost = np.empty((len(words), _FOLDS), dtype=np.uint64), np.empty(len(words), dtype=np.int32)
-        for begin in range(0, len(words), _BLOCK):
-            block = Fingerprints(np.ascontiguousarray(words[begin : begin + _BLOCK]))
+        for begin, block in _blocks(words):
             digest.update(block.words.data)
             folds[begin : begin + _BLOCK] = block.folds
-            lost[begin : begin + _BLOCK] = block.counts - np.bitwise_count(block.folds).sum(1, dtype=np.int64)
+            lost[begin : begin + _BLOCK] = _lost(block)
         digest.update(order.data)
         for name, array in (("folds", folds), ("counts", counts[order]), ("lost", lost), ("rows", order)):
             with replacing(folder / f"{name}.npy") as draft, draft.open("wb") as stream:
@@ -103,25 +125,52 @@ class FingerprintFile:
 
     @classmethod
     def open(cls, folder: str | Path) -> FingerprintFile:
-        """The fingerprints that `write` has put into a folder."""
+        """The fingerprints that `write` has put into a folder; compiled code, which checks nothing, may read them."""
         folder = Path(folder)
-        try:
-            about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-            known = about["format"] == FORMAT
-            result = cls(folder=folder, count=int(about["count"]), digest=str(about["digest"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        with as_written(
+            "The folder must hold fingerprints as `FingerprintFile.write` writes them",
+            where=folder,
+            cure="write them again",
+        ):
+            about = checked(_About, json_of(folder / _ABOUT))
+            result = cls(folder=folder, count=about.count, digest=about.digest)
+            result._check()
+        return result
+
+    def verify(self) -> None:
+        """Refuse sets that are not those that were written, as their digest tells; reads all of them."""
+        digest = hashlib.sha256(str(self.words.shape).encode())
+        same = True
+        for begin, block in _blocks(self.words):
+            digest.update(block.words.data)
+            part = slice(begin, begin + len(block))
+            same &= np.array_equal(block.counts, self.counts[part]) and np.array_equal(block.folds, self.folds[part])
+            same &= np.array_equal(_lost(block), self.lost[part])
+        digest.update(np.ascontiguousarray(self.rows).data)
+        if not same or digest.hexdigest() != self.digest:
             raise InputError(
-                "The folder must hold fingerprints as `FingerprintFile.write` writes them",
-                got=f"{folder}, where {_ABOUT} is missing or damaged",
-                cure="write them again",
-            ) from error
-        if not known or len(result.words) != result.count:
-            raise InputError(
-                "The folder must hold fingerprints of this version",
-                got=f"{folder}, whose {_ABOUT} says otherwise",
+                "The folder must hold the fingerprints that were written",
+                got=f"{self.folder}, whose digest is another",
                 cure="write them again",
             )
-        return result
+
+    def _check(self) -> None:
+        """Refuse arrays of other shapes or types, and numbers that would be indices out of bounds."""
+        count, words = self.count, self.words
+        size = 64 * words.shape[1] if words.ndim == 2 else 0
+        if size > MOST_BITS:
+            raise SchemaError(f"words has the shape {words.shape}")
+        if {words.dtype, self.folds.dtype} != {np.dtype(np.uint64)}:
+            raise SchemaError(f"words and folds have the types {words.dtype} and {self.folds.dtype}")
+        for name, length in (("words", size // 64), ("folds", _FOLDS)):
+            if getattr(self, name).shape != (count, length) or not length:
+                raise SchemaError(f"{name} has the shape {getattr(self, name).shape}, not {count} x {length}")
+        for name, most in (("counts", size), ("lost", size), ("rows", count - 1)):
+            check_array(getattr(self, name), [count], name, kinds="i", low=0, high=most)
+        if (np.diff(self.counts) < 0).any():
+            raise SchemaError("counts are not ascending")
+        if count and np.bincount(self.rows, minlength=count).max() > 1:
+            raise SchemaError("rows has one of them twice")
 
     def similar_to(self, queries: Fingerprints, *, threshold: float = 0.6) -> SimilarityHits:
         """What `Fingerprints.similar_to` finds, in the rows of those that were written; they stay on the disk."""
@@ -130,7 +179,7 @@ class FingerprintFile:
 
     def _array(self, name: str) -> Array:
         # As a plain array: compiled kernels know no maps.
-        return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r"))
+        return np.asarray(map_array(self.folder / f"{name}.npy"))
 
     @cached_property
     def words(self) -> Array:

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pellucid import _checks
-from pellucid.errors import InputError
 from pellucid.molecules.fingerprint_files import Array, FingerprintFile
 from pellucid.molecules.fingerprints import SimilarityHits, check_threshold
+from pellucid.schemas import SchemaError, as_written
 from pellucid.sharding import Executor, Job, Range, identity_of, run
 from pellucid.sharding.files import read_shard_file
+from pellucid.stored_arrays import check_array, read_arrays
 
 _QUERIES = 2048  # that pass by each tile of the pool together
 
@@ -72,6 +73,7 @@ def pairs_job(fingerprints: str | Path, folder: str | Path, *, threshold: float 
         Their number.
     """
     file = FingerprintFile.open(fingerprints)
+    file.verify()
     return Job(
         name="pairs",
         work=_pairs_range,
@@ -95,15 +97,19 @@ def _pairs_range(begin: int, end: int, *, fingerprints: Path, threshold: float) 
 
 def read_shard(path: str | Path) -> Pairs:
     """The pairs of a shard."""
-    content = read_shard_file(Path(path))
-    if content is None:
-        raise InputError(
-            "A shard must hold pairs as `find_pairs` writes them",
-            got=f"{path}, which does not",
-            cure="call `find_pairs` again: it makes what is missing or damaged",
-        )
-    with np.load(io.BytesIO(content)) as arrays:
-        return Pairs(*(arrays[name] for name in Pairs._fields))
+    with as_written(
+        "A shard must hold pairs as `find_pairs` writes them",
+        where=path,
+        cure="call `find_pairs` again: it makes what is missing or damaged",
+    ):
+        content = read_shard_file(Path(path))
+        if content is None:
+            raise SchemaError("it is missing, damaged, or no shard")
+        arrays = read_arrays(io.BytesIO(content))
+        pairs = Pairs(*(arrays[name] for name in Pairs._fields))
+        for name, kinds in zip(Pairs._fields, "iif", strict=True):
+            check_array(getattr(pairs, name), [len(pairs.first)], name, kinds=kinds, low=0)
+        return pairs
 
 
 def find_pairs(

@@ -11,8 +11,11 @@ import numpy as np
 from pellucid import cache
 from pellucid.datasets import DataSet, Published, find_data
 from pellucid.errors import InputError
+from pellucid.schemas import SchemaError
 from pellucid.series.data import Recordings
 from pellucid.series.files import read
+from pellucid.series.mapped import unreadable
+from pellucid.stored_arrays import read_arrays
 
 BEARING_PACKED = "bearing/ims_set2_milli_i16.npz"
 BEARING_FOLDER = "bearing/2nd_test"
@@ -62,8 +65,12 @@ def load_bearing() -> Recordings:
         thousandths, names = _read_folder(path)
         _pack(thousandths, names)
     else:
-        with np.load(path, allow_pickle=False) as content:
-            thousandths, names = (content.get(name, np.empty(0)) for name in ("x", "names"))
+        try:
+            with path.open("rb") as stream:
+                content = read_arrays(stream)
+        except SchemaError as error:
+            raise unreadable(path, error) from None
+        thousandths, names = (content.get(name, np.empty(0)) for name in ("x", "names"))
         _require_published(thousandths, path)
     values = thousandths.astype(np.float32) / 1000
     return Recordings(values=tuple(values), channels=CHANNELS, sources=tuple(str(name) for name in names))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from pellucid.errors import InputError, Parameter
 from pellucid.paths import files_in, kind_of
+from pellucid.schemas import SchemaError
 from pellucid.series.data import UNNAMED, Recordings, columns_of, default_names, names_of, require_distinct
 from pellucid.series.gathering import Treatment, checked_treatment, gather
-from pellucid.series.mapped import is_large, mapped
+from pellucid.series.mapped import is_large, mapped, unreadable
 from pellucid.series.tables import ColumnTable, from_arrow, tables_of
+from pellucid.stored_arrays import read_arrays
 from pellucid.tables import read_columns
+from pellucid.tables.parquet import readable
 
 _TABLES = (".parquet", ".pq")
 _ARRAYS = (".npz", ".npy")
@@ -115,34 +116,20 @@ def _read_file(file: Path, header: bool | None, decimal: str) -> list[ColumnTabl
     if file.suffix in _ARRAYS:
         return _read_arrays(file)
     if file.suffix in _TABLES:
-        return [from_arrow(_read_parquet(file), file.name, first_row=1)]
+        from pyarrow import parquet
+
+        with readable(file):
+            return [from_arrow(parquet.read_table(file), file.name, first_row=1)]
     columns = read_columns(file, header=header, decimal=decimal, unnamed=UNNAMED)
     return [from_arrow(columns.table, file.name, first_row=columns.first_row, named=columns.named)]
 
 
-def _read_parquet(file: Path) -> Any:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return parquet.read_table(file)
-    except ArrowException as error:
-        raise InputError(
-            f"{file.name} must be a Parquet file", got=f"one that cannot be read: {str(error).rstrip('.')}"
-        ) from None
-
-
 def _read_arrays(file: Path) -> list[ColumnTable]:
     try:
-        with file.open("rb") as stream:  # closed whatever happens
-            content = np.load(stream, allow_pickle=False)
-            entries = (
-                {"x": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
-            )
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise InputError(
-            f"{file.name} must be a file of plain NumPy arrays",
-            got=f"one that cannot be read: {str(error).rstrip('.')}",
-        ) from None
+        with file.open("rb") as stream:
+            entries = read_arrays(stream)
+    except SchemaError as error:
+        raise unreadable(file, error) from None
     numeric = [name for name, array in entries.items() if array.ndim in (2, 3) and array.dtype.kind in "fiu"]
     name = "x" if "x" in entries else numeric[0] if len(numeric) == 1 else None
     if name is None or name not in numeric:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
+from pellucid.errors import InputError
+from pellucid.schemas import SchemaError
 from pellucid.series.data import Recordings, columns_of, default_names
 from pellucid.series.tables import tables_of
+from pellucid.stored_arrays import map_array
 
 LARGE = 2**28
 """Bytes from which on a file is mapped instead of read."""
@@ -31,7 +32,11 @@ def mapped(file: Path, wanted: Sequence[str] | None) -> Recordings:
     wanted : sequence of str, optional
         The channels, by the names "channel 1" and so on; by default all.
     """
-    tables, labels = tables_of(np.load(file, mmap_mode="r", allow_pickle=False))
+    try:
+        array = map_array(file)
+    except SchemaError as error:
+        raise unreadable(file, error) from None
+    tables, labels = tables_of(array)
     names = default_names(tables[0].shape[1])
     columns = columns_of(wanted or names, names, file.name)
     if columns == list(range(columns[0], columns[0] + len(columns))):
@@ -44,3 +49,8 @@ def mapped(file: Path, wanted: Sequence[str] | None) -> Recordings:
         sources=tuple([file.name] if len(tables) == 1 else [f"{file.name}: {label}" for label in labels]),
         notes=("mapped from the disk, so that every column is a channel and no times are looked for",),
     )
+
+
+def unreadable(file: Path, error: SchemaError) -> InputError:
+    """The refusal of a file of NumPy arrays that is damaged, or none."""
+    return InputError(f"{file.name} must be a file of plain NumPy arrays", got=f"one that cannot be read: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,15 +41,17 @@ def parquet_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]
     from pyarrow import types
 
     file = _opened(path)
-    schema = file.schema_arrow
-    nested = [field.name for field in schema if types.is_nested(field.type) or types.is_binary(field.type)]
+    with readable(path):
+        names = list(file.schema_arrow.names)
+        kinds = zip(names, file.schema_arrow.types, strict=True)
+    nested = [name for name, kind in kinds if types.is_nested(kind) or types.is_binary(kind)]
     if nested:
         raise InputError(
             f"Every column of {path.name} must hold numbers, texts, dates or true and false",
             got=f"{listed(nested, 6)}, of another type",
             cure="leave it out when the file is written",
         )
-    return list(schema.names), _rows(file, path)
+    return names, _rows(file, path)
 
 
 def parquet_count(path: Path) -> int:
@@ -76,20 +79,16 @@ def parquet_range(path: Path, begin: int, end: int) -> Iterator[tuple[int, list[
 
 
 def _opened(path: Path) -> Any:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import parquet
 
-    try:
+    with readable(path):
         return parquet.ParquetFile(path)
-    except ArrowException as error:
-        raise _unreadable(path, error) from None
 
 
 def _rows(
     file: Any, path: Path, groups: list[int] | None = None, number: int = 0, begin: int = 0, end: float = math.inf
 ) -> Iterator[tuple[int, list[str]]]:
-    from pyarrow import ArrowException
-
-    try:
+    with readable(path):
         for batch in file.iter_batches(batch_size=_PIECE, row_groups=groups):
             after = number + batch.num_rows
             skipped = min(max(begin - number, 0), batch.num_rows)
@@ -100,8 +99,6 @@ def _rows(
                 if any(cell.strip() for cell in cells):
                     yield number, list(cells)
             number = after
-    except (ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
 
 
 def _texts(column: pa.Array) -> list[str]:
@@ -115,8 +112,26 @@ def _texts(column: pa.Array) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path.name} must be a Parquet file", got=f"one that cannot be read: {str(error).rstrip('.')}")
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say of a damaged file that it is one; what the system says of any file has a number, and stays.
+
+    Parameters
+    ----------
+    path : Path
+        The file that is read meanwhile.
+    """
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InputError(
+            f"{path.name} must be a Parquet file",
+            got=f"one that cannot be read: {' '.join(str(error).split()).rstrip('.')}",
+        ) from None
 
 
 def write_parquet(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,8 @@ Undecodable = Literal["refuse", "replace"]
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Bytes among which a zero tells that a file holds no text.
 _BEGINNING = 1024
+# What comes of a gzipped file that is none, or not as it was.
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def lines_of(path: Path, undecodable: Undecodable = "refuse") -> Iterator[str]:
@@ -54,7 +57,7 @@ def lines_from(path: Path, place: tuple[str, int] | None, undecodable: Undecodab
             got="other bytes: an Excel or compressed file, or another encoding",
             cure="save it as CSV in UTF-8",
         ) from None
-    except (EOFError, gzip.BadGzipFile) as error:
+    except _DAMAGED as error:
         raise _not_gzipped(path, error) from None
 
 
@@ -66,7 +69,7 @@ def text_of(path: Path) -> str:
     try:
         with _opened(path) as stream:
             raw = stream.read()
-    except (EOFError, gzip.BadGzipFile) as error:
+    except _DAMAGED as error:
         raise _not_gzipped(path, error) from None
     encoding = "utf-16" if raw[:2] in _UTF16 else "utf-8-sig"
     if encoding != "utf-16" and b"\0" in raw[:_BEGINNING]:
