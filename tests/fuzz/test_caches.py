@@ -9,6 +9,7 @@ from fuzz.mutations import mutate_npz, mutated_bytes
 
 from pellucid import cache
 from pellucid.molecules import SimilarityRule
+from pellucid.molecules.neighborhood_jobs import neighborhood_rows, write_neighborhoods
 from pellucid.molecules.vae import Corpus
 
 SMILES = ["CCOc1ccccc1", "CCNc1ccccc1", "CCSc1ccccc1", "CCOc1ccccc1C", "CCOc1ccccc1Cl", "CCCOc1ccccc1"]
@@ -60,6 +61,36 @@ def test_mutated_corpora_of_the_cache(tmp_path, tally, monkeypatch):
         assert again.key() == whole.key()
 
     tally("caches of corpora", 20, 600).try_all(prepare, use).check(refused=False)
+
+
+@pytest.mark.slow
+def test_mutated_files_of_a_search(tmp_path, tally):
+    """What neighborhoods in shards are looked for among: made anew if it is damaged."""
+    (tmp_path / "a.smi").write_text("".join(f"{text}\n" for text in SMILES))
+    rule = SimilarityRule(threshold=0.5)
+
+    def found(folder):
+        return list(neighborhood_rows(write_neighborhoods(tmp_path / "a.smi", folder, similar=rule, progress=False)))
+
+    right = found(tmp_path / "whole")
+    assert len(right) > 2 * len(SMILES)
+    given = sorted(path.relative_to(tmp_path) for path in (tmp_path / "whole" / "given").rglob("*") if path.is_file())
+    assert len(given) == 10
+    folder = tmp_path / "damaged"
+
+    def prepare(random, number):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "whole" / "given", folder / "given")
+        file = tmp_path / "damaged" / given[number % len(given)].relative_to("whole")
+        file.write_bytes(mutated_bytes(file.read_bytes(), random))
+
+    def use(_):
+        assert found(folder) == right
+        shards = [path for path in folder.iterdir() if path.suffix == ".shard"]
+        shards[0].write_bytes(mutated_bytes(shards[0].read_bytes(), np.random.default_rng(0)))
+        assert found(folder) == right
+
+    tally("caches of searches", 10, 400).try_all(prepare, use).check(refused=False)
 
 
 def test_what_belongs_to_another_key_is_not_used(tmp_path):

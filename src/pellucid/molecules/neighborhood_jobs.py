@@ -7,6 +7,7 @@ returns for its molecules; workers get the names of files.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections import Counter
@@ -35,10 +36,12 @@ from pellucid.molecules.neighborhoods import (
 )
 from pellucid.molecules.table import canonical
 from pellucid.numbers import counted
+from pellucid.schemas import SchemaError, as_written
 from pellucid.sharding import Executor, Job, Range, contents, discard, identity_of, run
 from pellucid.sharding.files import read_shard_file
+from pellucid.stored_arrays import read_arrays
 from pellucid.tables import Table, read_range, table_ranges
-from pellucid.writing import replacing, write_text
+from pellucid.writing import replacing, write_bytes, write_text
 
 _PIECE = 2048
 # Making analogs takes longer.
@@ -46,6 +49,7 @@ _CENTERS = 256
 # Bytes of memory for each molecule among which members are looked for, in each process.
 _EACH = 100.0
 _ABOUT = "about.json"
+_FILES = (".json", ".npy", ".txt")
 
 
 class StoredNeighborhoods(NamedTuple):
@@ -120,14 +124,15 @@ def write_neighborhoods(
 
 def read_neighborhoods(path: str | Path) -> StoredNeighborhoods:
     """The neighborhoods of a shard."""
-    content = read_shard_file(Path(path))
-    if content is None:
-        raise InputError(
-            "A shard must hold neighborhoods as `write_neighborhoods` writes them",
-            got=f"{path}, which does not",
-            cure="call it again: it makes what is missing or damaged",
-        )
-    with np.load(io.BytesIO(content)) as arrays:
+    with as_written(
+        "A shard must hold neighborhoods as `write_neighborhoods` writes them",
+        where=path,
+        cure="call it again: it makes what is missing or damaged",
+    ):
+        content = read_shard_file(Path(path))
+        if content is None:
+            raise SchemaError("it is missing, damaged, or no shard")
+        arrays = read_arrays(io.BytesIO(content))
         count = int(arrays["centers"])
         return StoredNeighborhoods(arrays["rows"], arrays["places"], unpack(arrays, count) if count else None)
 
@@ -191,17 +196,26 @@ class _Given:
             identity=identity_of({"job": "given", "rdkit": rdBase.rdkitVersion, **settings}, ranges.digest),
             unit="molecules",
         )
-        result, about = cls(folder=folder, identity=job.identity), json.dumps({"identity": job.identity})
-        if (folder / _ABOUT).is_file() and (folder / _ABOUT).read_bytes() == about.encode():
+        result = cls(folder=folder, identity=job.identity)
+        if (folder / _ABOUT).is_file() and (folder / _ABOUT).read_bytes() == result._about():
             return result
         run(job, executor, progress=progress, note=warn)
         (folder / _ABOUT).unlink(missing_ok=True)
         count = result._join(job)
-        write_text(folder / _ABOUT, about)
+        write_bytes(folder / _ABOUT, result._about())
         discard(job.folder)
         if count < ranges.count:
             warn(f"{ranges.path.name}: {ranges.count - count:,} of {ranges.count:,} rows hold no molecule.")
         return result
+
+    def _about(self) -> bytes:
+        """Of what job the files are, and what is in them: damaged ones are made anew."""
+        digests = {}
+        files = {path for path in self.folder.rglob("*") if path.suffix in _FILES} - {self.folder / _ABOUT}
+        for path in sorted(files):
+            with path.open("rb") as stream:
+                digests[path.relative_to(self.folder).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+        return json.dumps({"identity": self.identity, "digests": digests}).encode()
 
     def _join(self, job: Job) -> int:
         """Write the files of all shards together; the number of molecules."""
