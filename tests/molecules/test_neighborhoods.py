@@ -5,8 +5,9 @@ from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import TanimotoSimilarity
 
-from pellucid import InputError
-from pellucid.molecules import SimilarityRule, neighbors
+from pellucid import InputError, PellucidWarning
+from pellucid.molecules import SimilarityRule, neighborhoods, neighbors
+from pellucid.molecules.neighborhoods import similar_analogs
 
 SMILES = ["CC(=O)Nc1ccc(O)cc1", "CC(=O)Nc1ccc(OC)cc1", "CC(=O)Nc1ccc(OCC)cc1", "CCCCCO", "Cc1ccccc1", "Clc1ccccc1C"]
 SMILES = [Chem.CanonSmiles(text) for text in SMILES]
@@ -154,3 +155,25 @@ def test_a_cache_never_stops_work(tmp_path, around):
 def test_molecules_that_neighbors_are_sought_among_may_be_written_in_any_way():
     found = neighbors("CCCCO", ["C(CCC)O", "OCCCCC.Cl"], similar=SimilarityRule(threshold=0.5, analogs=False))
     assert [(member.smiles, member.origin) for member in found] == [("CCCCO", "itself"), ("CCCCCO", "given")]
+
+
+def test_what_many_analogs_take_is_said_before_they_are_made(monkeypatch):
+    similar = SimilarityRule(threshold=0.4)
+    groups = similar.groups(SMILES)
+    count = sum(map(len, similar_analogs(SMILES, similar, groups)))
+
+    def make():
+        return similar.neighborhoods(SMILES, SMILES, groups, jobs=1, progress=False, cache="none")
+
+    monkeypatch.setattr(neighborhoods, "_MANY", len(SMILES))
+    monkeypatch.setattr(neighborhoods, "_SAMPLE", len(SMILES))
+    make()  # short: nothing is said
+    monkeypatch.setattr("pellucid._capacity.LONG", 1e-9)
+    said = rf"Making some {count} analogs of 6 molecules takes about 0 seconds and 0 MB of memory. To wait for less"
+    with pytest.warns(PellucidWarning, match=said):
+        make()
+    monkeypatch.setattr("pellucid._capacity.available_memory", lambda: 1300.0 * count - 1)
+    monkeypatch.setattr(neighborhoods, "in_chunks", None)  # nothing is made
+    said = rf"Making some {count} analogs of 6 molecules needs about 0 MB of memory.*fewer molecules, or `write_"
+    with pytest.raises(InputError, match=said):
+        make()

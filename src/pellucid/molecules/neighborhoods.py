@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
@@ -13,6 +15,7 @@ import torch
 from rdkit import rdBase
 
 from pellucid import _checks
+from pellucid._capacity import announce, require_memory
 from pellucid.cache import Arrays, Cache, as_bytes, as_texts, cached_arrays
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules._parallel import in_chunks
@@ -28,6 +31,10 @@ MORGAN = Morgan()
 ORIGINS = ("itself", "given", "pool", "analog")
 # The groups of fewer molecules are not cached.
 _MIN_CACHED = 200
+# From so many molecules on, some of them show beforehand what the analogs of all take.
+_MANY, _SAMPLE = 2000, 20
+# Bytes of memory for an analog, with its graph and fingerprint.
+_POINT = 1300.0
 
 
 class Neighbor(NamedTuple):
@@ -252,8 +259,21 @@ class SimilarityRule:
         """For each center its analogs above the threshold, most similar first."""
         if not (self.analogs and groups.by_kind):
             return [[] for _ in centers]
+        if len(centers) >= _MANY:
+            self._foresee(centers, groups, jobs)
         parts = in_chunks(similar_analogs, centers, self, groups, jobs=jobs, title="making analogs", progress=progress)
         return [analogs for part in parts for analogs in part]
+
+    def _foresee(self, centers: list[str], groups: RGroups, jobs: int | None) -> None:
+        """Say how long analogs take, by some of them, and refuse those that memory cannot hold."""
+        sample = centers[:: len(centers) // _SAMPLE]
+        similar_analogs(sample[:1], self, groups)  # compiles
+        start = time.perf_counter()
+        count = sum(map(len, similar_analogs(sample, self, groups))) * len(centers) / len(sample)
+        seconds = (time.perf_counter() - start) * len(centers) / len(sample) / (jobs or os.cpu_count() or 1)
+        what, fewer = f"Making some {count:,.0f} analogs of {len(centers):,} molecules", "take fewer molecules"
+        require_memory(_POINT * count, what, cure=f"{fewer}, or `write_neighborhoods`, which leaves them on the disk")
+        announce(seconds, _POINT * count, what, cure=f"To wait for less, {fewer}, or fewer `groups_per_kind`")
 
 
 @lru_cache(maxsize=2)
