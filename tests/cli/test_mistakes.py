@@ -48,6 +48,33 @@ def test_a_mistake_is_a_sentence(folder, words, message):
     assert not (folder / "run").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "", "assay.csv"],
+        ["predict", "molecules-run", ""],
+        ["predict", "molecules-run", "assay.csv", "--out="],
+        ["explain", "molecules-run", "CCO", "-o", "x.json", "-o", ""],
+        ["train", "series", "recordings", "-o", ""],
+        ["train", "series", "recordings", "-o", "run", "--test", ""],
+        ["train", "molecules", "assay.csv", "-o", "run", "--pool", ""],
+        ["compare", "molecules-run", "molecules-run", "--data="],
+        ["demo", "-o", ""],
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(folder, words):
+    before = sorted(folder.iterdir())
+    assert "must be a path. Got ''." in run(*words, code=2).stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_columns_and_recordings_of_no_name_are_refused(folder):
+    error = run("score", "series-run", "recordings", "--healthy", "", code=1).stderr
+    assert "--healthy must be a number of recordings" in " ".join(error.split())
+    assert run("predict", "molecules-run", ".", code=1).stderr.startswith("pellucid: ")  # a dot is a path
+    assert "--targets must name columns. Got ''" in run("train", "molecules", "assay.csv", "-t", "", code=1).stderr
+
+
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="has no longer numbers")
 def test_long_numbers_are_refused_before_anything_is_learned(folder):
     assert "whole numbers. Got float128" in run("train", "series", "long.npy", "-o", "run", code=1).stderr

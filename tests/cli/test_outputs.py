@@ -120,6 +120,11 @@ def test_pipes_are_read_and_written(folder):
     for command in ("predict", "explain"):
         alone = run(command, "series-run", "recordings/a.csv").stdout
         assert through(command, "series-run", "in.csv", source="recordings/a.csv") == alone.replace("a.csv", "in.csv")
+    pieces = ["--every", 150]
+    alone = run("score", "series-run", "recordings/a.csv", *pieces).stdout
+    assert through("score", "series-run", "in.csv", *pieces, source="recordings/a.csv") == alone.replace(
+        "a.csv", "in.csv"
+    )
     alone = run("compare", "series-run", "series-run", "--data", "recordings/a.csv").stdout
     piped = through("compare", "series-run", "series-run", "--data", "in.csv", source="recordings/a.csv")
     assert piped.split() == alone.replace("a.csv", "in.csv").split()

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -42,10 +42,23 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words that were typed."""
         try:
+            self._refuse_empty_paths(ctx, args)
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = _in_words(error)
             raise
+
+    def _refuse_empty_paths(self, ctx: Any, args: Sequence[str]) -> None:
+        """An empty path, as of a variable that is not set, would be that of the current folder."""
+        if "" not in [word.partition("=")[2] if word.startswith("-") else word for word in args]:
+            return
+        typed = self.make_parser(ctx).parse_args(args=list(args))[0]
+        kinds = inspect.signature(self.callback, eval_str=True).parameters if self.callback else {}
+        for each in self.get_params(ctx):
+            words = typed.get(each.name)
+            empty = "" in words if isinstance(words, list | tuple) else words == ""
+            if empty and each.name in kinds and _is_path(kinds[each.name].annotation):
+                raise typer.BadParameter("must be a path. Got ''.", ctx=ctx, param=each)
 
     # Help shows arguments by their names alone: typer adds braces and the names of Python's types.
 
@@ -67,6 +80,11 @@ class Command(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def _is_path(kind: Any) -> bool:
+    """Whether a parameter of this type is a path, or several."""
+    return kind is Path or any(map(_is_path, get_args(kind)))
 
 
 def _in_words(error: typer.BadParameter) -> str:

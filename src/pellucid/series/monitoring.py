@@ -123,6 +123,8 @@ def healthy_of(text: str) -> Any:
         f"{Parameter('healthy')} must be a number of recordings, a share such as 0.2, places such as 20:160, or a "
         "folder"
     )
+    if not text.strip():  # which would be the path of the current folder
+        raise InputError(must, got=repr(text), parameter="healthy")
     if re.fullmatch(r"\d{1,18}", text):
         return int(text)
     if re.fullmatch(r"\d*\.\d+", text):
