@@ -54,7 +54,8 @@ class Command(TyperCommand):
             return
         typed = self.make_parser(ctx).parse_args(args=list(args))[0]
         kinds = inspect.signature(self.callback, eval_str=True).parameters if self.callback else {}
-        for each in self.get_params(ctx):
+        parameters: list[Any] = self.get_params(ctx)
+        for each in parameters:
             words = typed.get(each.name)
             empty = "" in words if isinstance(words, list | tuple) else words == ""
             if empty and each.name in kinds and _is_path(kinds[each.name].annotation):
