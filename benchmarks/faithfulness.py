@@ -32,6 +32,7 @@ from benchmarks.explainers import EXPLAINERS, PACKAGES, Array, Explainer, Task, 
 from benchmarks.run import HERE, README
 from paper.expo_measures import Laws
 from paper.runs import write_section
+from threadpoolctl import threadpool_limits
 
 from pellucid.datasets import find_data
 
@@ -213,6 +214,7 @@ def network(name: str, data: Data, smoke: bool) -> dict[str, Any]:
 def measure(smoke: bool, names: Sequence[str], drafts: Path | None = None) -> dict[str, Any]:
     """All tables that are on this computer, the black boxes first; what has a draft has been measured before."""
     torch.set_num_threads(1)
+    threadpool_limits(1)  # of NumPy's matrix products, too: threads that wait would count
     tables = {name: read(name) for name in names}
     for name in [name for name, data in tables.items() if data is None]:
         print(f"{name}: left out, there is no tables/{name}.csv in $PELLUCID_DATA", flush=True)

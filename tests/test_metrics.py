@@ -34,12 +34,20 @@ def test_generalized_auc_equals_the_double_sum_with_ties_and_missing_references(
     assert metrics.generalized_auc(y, g).item() == pytest.approx(double_sum(y, g), nan_ok=True)
 
 
-def test_for_binary_references_it_is_the_usual_auc(generator):
-    y = (torch.rand(500, generator=generator) < 0.2).double()
-    g = torch.randn(500, generator=generator, dtype=torch.float64) + y
+@pytest.mark.parametrize("n", [500, 5000])
+def test_for_binary_references_it_is_the_usual_auc(n, generator):
+    y = (torch.rand(n, generator=generator) < 0.2).double()
+    g = torch.randn(n, generator=generator, dtype=torch.float64) + y
     assert metrics.generalized_auc(y, g).item() == pytest.approx(roc_auc_score(y, g))
 
 
+@pytest.fixture(params=["every pair", "sorted"])
+def counting(request, monkeypatch):
+    """Pairs of short segments are counted one by one, those of long ones by sorting."""
+    monkeypatch.setattr(metrics, "_SHORT", 100 if request.param == "every pair" else 0)
+
+
+@pytest.mark.usefixtures("counting")
 def test_columns_and_neighborhoods_are_scored_each_by_itself(generator):
     y = torch.randint(0, 5, (30, 3), generator=generator).double()
     y[torch.rand(30, 3, generator=generator) < 0.2] = math.nan
@@ -102,6 +110,7 @@ def test_bad_arguments_say_what_must_hold(call, message):
         call()
 
 
+@pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize("kind", ["different", "tied"])
 def test_pairs_closer_than_the_gap_are_ignored(kind, generator):
     hoods = pl.from_lists([[0, 1, 2, 3, 4, 5], [2, 3], [6, 7, 8, 9, 10, 11, 1]], n_points=12, centers=[0, 2, 6])

@@ -1,4 +1,4 @@
-"""Counts of concordant pairs by merge sort, for many segments in one compiled call."""
+"""Counts of concordant pairs, one by one or by merge sort, for many segments in one compiled call."""
 
 from __future__ import annotations
 
@@ -37,6 +37,26 @@ def _tied_pairs(values):
         run = run + 1 if values[k] == values[k - 1] else 0
         total += run
     return total
+
+
+@njit(cache=True, nogil=True)
+def all_pairs(reference, prediction, offsets, gaps):
+    """For each segment the pairs with y_i - y_j > gap and g_i > g_j, and the pairs with y_i - y_j > gap, in any order.
+
+    Every pair is looked at: in short segments that takes less time than to sort them.
+    """
+    n = len(offsets) - 1
+    alike, ordered = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for i in range(n):
+        y, g = reference[offsets[i] : offsets[i + 1]], prediction[offsets[i] : offsets[i + 1]]
+        both = either = 0
+        for j in range(len(y)):
+            for k in range(j):
+                above, below = y[j] - y[k] > gaps[i], y[k] - y[j] > gaps[i]
+                either += above | below
+                both += (above & (g[j] > g[k])) | (below & (g[k] > g[j]))
+        alike[i], ordered[i] = both, either
+    return alike, ordered
 
 
 @njit(cache=True, nogil=True)

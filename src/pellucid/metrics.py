@@ -14,6 +14,9 @@ from pellucid.errors import InputError, Parameter
 from pellucid.neighborhoods import BaseNeighborhoods
 from pellucid.witnesses.base import Witnesses
 
+# Of segments of at most so many points, to look at every pair takes less time than to sort.
+_SHORT = 1024
+
 
 def generalized_auc(reference: Any, prediction: Any) -> Tensor:
     """AUC for real-valued references: the share of ordered pairs that the prediction orders alike,
@@ -100,21 +103,39 @@ def _gaps(gap: Any, n: int, outputs: int) -> np.ndarray:
 
 def _scores(reference: Tensor, prediction: Tensor, offsets: np.ndarray, gaps: np.ndarray | None = None) -> Tensor:
     """The score of each segment of rows and each column, (n, K)."""
-    from pellucid._auc_kernel import ordered_pairs, separated_pairs
-
     y, g = (v.detach().cpu().double().numpy() for v in (reference, prediction))
-    segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    count = _counted_pairs if (np.diff(offsets) <= _SHORT).all() else _sorted_pairs
     scores = []
     for column in range(y.shape[1]):
         rows = np.flatnonzero(~np.isnan(y[:, column]))
-        falling = -1 if gaps is None else 1
-        order = rows[np.lexsort((g[rows, column], falling * y[rows, column], segments[rows]))]
-        starts = np.searchsorted(segments[order], np.arange(len(offsets)))
-        values = y[order, column], g[order, column], starts
         # No difference is above NaN: then there is no pair.
-        alike, ordered = ordered_pairs(*values) if gaps is None else separated_pairs(*values, gaps[:, column].copy())
+        gap = None if gaps is None else gaps[:, column].copy()
+        alike, ordered = count(y[rows, column], g[rows, column], np.searchsorted(rows, offsets), gap)
         scores.append(np.where(ordered > 0, alike / np.maximum(ordered, 1), np.nan))
     return torch.from_numpy(np.stack(scores, axis=1))
+
+
+def _counted_pairs(
+    y: np.ndarray, g: np.ndarray, starts: np.ndarray, gap: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of each segment that both order alike, and that the reference orders: one by one."""
+    from pellucid._auc_kernel import all_pairs
+
+    result: tuple[np.ndarray, np.ndarray] = all_pairs(y, g, starts, np.zeros(len(starts) - 1) if gap is None else gap)
+    return result
+
+
+def _sorted_pairs(
+    y: np.ndarray, g: np.ndarray, starts: np.ndarray, gap: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of sorted segments, which takes less time where they are long."""
+    from pellucid._auc_kernel import ordered_pairs, separated_pairs
+
+    segments = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((g, y if gap is not None else -y, segments))
+    values = y[order], g[order], starts
+    result: tuple[np.ndarray, np.ndarray] = ordered_pairs(*values) if gap is None else separated_pairs(*values, gap)
+    return result
 
 
 def deviation_rmse(f: Any, witnesses: Witnesses) -> float:

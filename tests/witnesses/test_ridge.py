@@ -37,6 +37,24 @@ def test_the_ridge_is_that_of_ridge_cv(p, bits, intercept):
         np.testing.assert_allclose(witnesses.at_members()[HOODS.rows == i], model.predict(features).reshape(-1, 1))
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_many_members_are_fitted_and_left_out_as_few_are(outputs):
+    """More members than are solved for side by side."""
+    x, f = points(7, n=300, k=outputs)
+    hoods = pl.from_lists([list(range(300)), list(range(5, 134))], [0, 5], 300)
+    family = pl.LinearFamily(ridge="auto")
+    witnesses, values = family.best_response(x, f, hoods), family.held_out_values(x, f, hoods)
+    for i in range(2):
+        own, ridge = hoods.members_of(i).numpy(), float(witnesses.ridges[i])
+        model = Ridge(alpha=ridge, solver="svd").fit(x[own].numpy(), f[own].numpy())
+        np.testing.assert_allclose(witnesses.coefficients[i].T, np.atleast_2d(model.coef_), atol=1e-10)
+        mine = values[hoods.rows == i]
+        for j in (0, 100, 127, 128, len(own) - 1):  # without one of so many members the choice is the same
+            others = np.delete(own, j)
+            model = Ridge(alpha=ridge, solver="svd").fit(x[others].numpy(), f[others].numpy())
+            np.testing.assert_allclose(mine[j], model.predict(x[own[j]][None].numpy()).ravel(), atol=1e-10)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.int64, torch.float32, torch.float64])
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_many_features_are_fitted_as_ridge_fits_them(dtype, outputs):

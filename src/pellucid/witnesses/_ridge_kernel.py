@@ -24,6 +24,8 @@ from pellucid._bits import ones
 
 # Sums may be taken in any order, which lets them run in the lanes of the processor's vector registers.
 _LOOSE = {"reassoc", "contract"}
+# Members that are solved for side by side: their columns stay in the nearest cache.
+_BLOCK = 128
 # The ridge must be at least this share of the trace: otherwise half of the digits would be lost.
 _REGULAR = 1e-8
 # Errors that differ by less than this share are equal, but for rounding.
@@ -170,23 +172,53 @@ def _dual(gram, y, ridge, constant, lower, scratch, theta, missed, free):
 
 
 @njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, free):
-    """Fit in the primal: `theta` (V x K), `missed` (m x K) the residuals, `free` (m) 1 - H_jj."""
+def _forward(lower, across, solved):
+    """Write Z = L^-1 X' (V x m) from X' (V x m): blocks of members side by side, each in a lane of its own."""
+    count, m = across.shape
+    for begin in range(0, m, _BLOCK):
+        end = min(begin + _BLOCK, m)
+        for a in range(count):
+            row, weights = solved[a], lower[a]
+            row[begin:end] = across[a, begin:end]
+            b = 0
+            while b + 3 < a:  # four of them share a pass
+                w0, w1, w2, w3 = weights[b], weights[b + 1], weights[b + 2], weights[b + 3]
+                r0, r1, r2, r3 = solved[b], solved[b + 1], solved[b + 2], solved[b + 3]
+                for j in range(begin, end):
+                    row[j] -= w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+                b += 4
+            for rest in range(b, a):
+                weight, other = weights[rest], solved[rest]
+                for j in range(begin, end):
+                    row[j] -= weight * other[j]
+            scale = weights[a]
+            for j in range(begin, end):
+                row[j] *= scale
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE)
+def _primal(gram, right, across, y, ridge, constant, lower, solved, theta, missed, free):
+    """Fit in the primal: `theta` (V x K), `missed` (m x K) the residuals, `free` (m) 1 - H_jj; `solved` (V x m) gets
+    Z = L^-1 X'.
+    """
     _factorize(gram, ridge, lower)
     _copy(right, theta)
     _solve(lower, theta)
-    count, z = len(gram), scratch[0]
-    for j in range(len(centered)):
-        row, used = centered[j], constant
+    _forward(lower, across, solved)
+    count, m = across.shape
+    free[:] = 1.0 - constant
+    for a in range(count):
+        row = solved[a]
+        for j in range(m):
+            free[j] -= row[j] * row[j]
+    rest = np.empty(m)
+    for c in range(y.shape[1]):
+        rest[:] = y[:, c]
         for a in range(count):
-            z[a] = (row[a] - _dot(lower[a], z, a)) * lower[a, a]
-            used += z[a] * z[a]
-        free[j] = 1.0 - used
-        for c in range(y.shape[1]):
-            value = y[j, c]
-            for a in range(count):
-                value -= row[a] * theta[a, c]
-            missed[j, c] = value
+            weight, row = theta[a, c], across[a]
+            for j in range(m):
+                rest[j] -= weight * row[j]
+        missed[:, c] = rest
 
 
 @njit(cache=True, nogil=True, fastmath=_LOOSE)
@@ -204,30 +236,41 @@ def _full_dual(inverse, ridge, constant, full):
 
 
 @njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _full_primal(lower, centered, constant, scratch, full):
-    """Write G = 1 - 1/m - Z Z' (lower triangle), the rows of Z = L^-1 x_j."""
-    count = len(lower)
-    for j in range(len(centered)):
-        z, row = scratch[j], centered[j]
+def _full_primal(solved, constant, full):
+    """Write G = 1 - 1/m - Z'Z (lower triangle) from Z = L^-1 X' (V x m)."""
+    count, m = solved.shape
+    for j in range(m):
+        into = full[j]
+        into[: j + 1] = -constant
         for a in range(count):
-            z[a] = (row[a] - _dot(lower[a], z, a)) * lower[a, a]
-        for k in range(j + 1):
-            full[j, k] = -constant - _dot(z, scratch[k], count)
-        full[j, j] += 1.0
+            row = solved[a]
+            weight = row[j]
+            for k in range(j + 1):
+                into[k] -= weight * row[k]
+        into[j] += 1.0
 
 
-@njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _without(full, missed, j):
-    """Sum of squares of the errors at the other members, each left out together with member j."""
+@njit(cache=True, nogil=True)
+def _mirror(full, diagonal):
+    """Copy the lower triangle to the upper one, and write the diagonal."""
+    for j in range(len(full)):
+        diagonal[j] = full[j, j]
+        for k in range(j):
+            full[k, j] = full[j, k]
+
+
+@njit(cache=True, nogil=True, fastmath=_LOOSE, error_model="numpy")
+def _without(full, diagonal, missed, j):
+    """Sum of squares of the errors (K x m) at the other members, each left out together with member j."""
     total = 0.0
-    own = full[j, j]
-    for k in range(len(full)):
-        if k == j:
-            continue
-        mixed = full[max(j, k), min(j, k)]
-        determinant = own * full[k, k] - mixed * mixed
-        for c in range(missed.shape[1]):
-            total += ((own * missed[k, c] - mixed * missed[j, c]) / determinant) ** 2
+    own, row = full[j, j], full[j]
+    for c in range(len(missed)):
+        errors = missed[c]
+        error = errors[j]
+        for begin, end in ((0, j), (j + 1, len(full))):
+            for k in range(begin, end):
+                value = (own * errors[k] - row[k] * error) / (own * diagonal[k] - row[k] * row[k])
+                total += value * value
     return total
 
 
@@ -270,14 +313,14 @@ def ridge_range(
                 table[j, v] = row[columns[v]]
         gram = np.empty((size, size))
         shift = np.zeros(count)
-        centered = np.empty((0, count))
+        # Columns of members side by side in the primal, rows of features in the dual.
+        across, centered = np.empty((0 if dual else count, m)), np.empty((m if dual else 0, count))
         right = np.zeros((0 if dual else count, outputs))
         if dual and bits:
             _common_bits(table, gram)
             if intercept:
                 _center_gram(gram)
-        else:
-            centered = np.empty((m, count))
+        elif dual:
             for j in range(m):
                 for v in range(count):
                     centered[j, v] = table[j, v]
@@ -285,29 +328,34 @@ def ridge_range(
             for j in range(m):
                 for v in range(count):
                     centered[j, v] -= shift[v]
-            if dual:
+            for j in range(m):
+                for k in range(j + 1):
+                    gram[j, k] = _dot(centered[j], centered[k], count)
+        else:
+            for j in range(m):
+                for v in range(count):
+                    across[v, j] = table[j, v]
+                    shift[v] += constant * across[v, j]
+            for a in range(count):
+                row = across[a]
                 for j in range(m):
-                    for k in range(j + 1):
-                        gram[j, k] = _dot(centered[j], centered[k], count)
-            else:
-                gram[:] = 0.0
-                for j in range(m):
-                    for a in range(count):
-                        weight = centered[j, a]
-                        for b in range(a + 1):
-                            gram[a, b] += weight * centered[j, b]
-                        for c in range(outputs):
-                            right[a, c] += weight * y[j, c]
+                    row[j] -= shift[a]
+                for b in range(a + 1):
+                    gram[a, b] = _dot(row, across[b], m)
+                for c in range(outputs):
+                    right[a, c] = 0.0
+                    for j in range(m):
+                        right[a, c] += row[j] * y[j, c]
         trace = 0.0
         for a in range(size):
             trace += gram[a, a]
-        lower, scratch = np.empty((size, size)), np.empty((max(size, 1), size))
+        lower, scratch = np.empty((size, size)), np.empty((size, m))
         theta, missed, left = np.empty((size, outputs)), np.empty((m, outputs)), np.empty(m)
         unit = trace / m if relative and trace > 0.0 else 1.0
         best, smallest = 0, np.inf
         # Of two members that are left out of three or more, some remain to be fitted to.
         apart = nested and m > 2
-        full, rows = np.empty((m if apart else 0, m)), np.empty((m if apart and not dual else 0, size))
+        full, diagonal = np.empty((m if apart else 0, m)), np.empty(m)
         lowest = np.full(m, np.inf)
         if nested:
             for j in range(m):
@@ -325,7 +373,7 @@ def ridge_range(
             if dual:
                 _dual(gram, y, ridge, constant, lower, scratch, theta, missed, left)
             else:
-                _primal(gram, right, centered, y, ridge, constant, lower, scratch, theta, missed, left)
+                _primal(gram, right, across, y, ridge, constant, lower, scratch, theta, missed, left)
             if final:
                 break
             error = 0.0
@@ -338,9 +386,11 @@ def ridge_range(
                 if dual:
                     _full_dual(scratch, ridge, constant, full)
                 else:
-                    _full_primal(lower, centered, constant, rows, full)
+                    _full_primal(scratch, constant, full)
+                _mirror(full, diagonal)
+                errors = np.ascontiguousarray(missed.T)
                 for j in range(m):
-                    others = _without(full, missed, j)
+                    others = _without(full, diagonal, errors, j)
                     if others <= lowest[j] * _EQUAL:
                         lowest[j] = min(others, lowest[j])
                         for c in range(outputs):
