@@ -65,6 +65,20 @@ def test_a_column_that_gives_the_answer_away_is_named():
     assert not columns["other"].warning
 
 
+def test_a_copy_may_be_rounded_have_blanks_or_tell_levels_apart_that_go_with_one_class():
+    rng = np.random.default_rng(0)
+    y = rng.normal(300, 80, size=200)
+    blank = np.where(np.arange(200) % 4, 0.95 * y, np.nan)
+    frame = pd.DataFrame({"euros": (0.95 * y).round(), "blank": blank, "close": y + 2 * rng.normal(size=200)})
+    assert [bool(column.warning) for column in kinds(frame, y).values()] == [True, True, False]
+    classes = np.array(["ill", "well"] * 100)
+    code = np.where(classes == "ill", np.arange(200) % 3, 5)
+    fine = pd.DataFrame({"code": code, "name": [f"c{c}" for c in code], "mostly": np.where(np.arange(200), code, 5)})
+    assert [bool(column.warning) for column in kinds(fine, classes).values()] == [True, True, False]
+    few = pd.DataFrame({"word": [f"w{i % 9}{name}" for i, name in enumerate(classes[:40])]})
+    assert not kinds(few, classes[:40])["word"].warning  # two rows of each say nothing
+
+
 def test_rare_levels_are_other_and_so_are_levels_never_seen():
     levels = [f"l{i}" for i in range(30) for _ in range(40 - i)]
     frame = frame_of(pd.DataFrame({"x": levels}))

@@ -1,6 +1,7 @@
 import csv
 import json
 import os
+import re
 import threading
 
 import numpy as np
@@ -90,6 +91,19 @@ def test_a_run_writes_models_numbers_and_a_report(run):
     assert 'id="map"' in page
     assert page.count('<g class="swarm" tabindex="0"') == len(summary.landscape["swarms"]) == 5
     assert "Explained rows" in page
+    assert "16 explained rows. The least trustworthy first." in page
+
+
+def test_rows_that_a_user_asks_for_stay_in_the_order_of_the_table(classifier, table, tmp_path):
+    labels = [f"house {i}" for i in range(9)]
+    explanations = classifier.explain(table[0][:9], labels=labels)
+    path = tmp_path / "rows.html"
+    TableDomain().write_explanations(dict(zip(labels, explanations, strict=True)), path, title="Houses")
+    page = path.read_text()
+    assert re.findall(r"<summary>(house \d)", page) == labels
+    assert "trustworthy" not in page
+    notes = re.findall(r'<span class="quiet">(.*?)</span>', page)
+    assert notes == [f"{e.answer}, with probability {100 * e.probability:.1f}\u00a0%" for e in explanations]
 
 
 def test_the_map_of_laws_in_the_summary_is_that_of_the_test_rows(run):
@@ -172,7 +186,7 @@ def test_each_of_several_classes_has_a_name(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,y\n" + "".join(f"{i % 11},{'abc'[i % 3]}\n" for i in range(60)))
     plan = TableDomain().plan(Source(rows_of_file(path, "y")), TableSettings())
-    assert plan.outputs == ("log-odds of y = a", "log-odds of y = b", "log-odds of y = c")
+    assert plan.outputs == ("log-odds of (y = a)", "log-odds of (y = b)", "log-odds of (y = c)")
 
 
 @pytest.mark.parametrize("wanted", [":", "nan:1", "x", "1:y"])

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 
 import numpy as np
@@ -229,6 +230,27 @@ def test_the_title_of_a_picture_has_room(regressor, table):
     assert title.startswith("rooms=5; rooms=5; ")
     assert "...: " in title
     assert len(title) < 90
+
+
+def test_a_chart_cuts_names_and_keeps_values(table, tmp_path):
+    x = table[0].rename(columns={"rooms": "number of rooms with windows to the south", "age": "age"})
+    model = TransparentRegressor(epochs=1, width=4, ensemble=1, random_state=0, witness="linear").fit(x, table[1])
+    explanation = model.explain(x[:1], wanted=(float(model.predict(x[:1])[0]) + 0.1, None))[0]
+    explanation.to_html(tmp_path / "row.html")
+    page = (tmp_path / "row.html").read_text()
+    (term,) = (term for term in explanation.terms if term.column.startswith("number of rooms"))
+    name = f"{term.column[: 30 - 4 - len(term.value)]}\u2026 = {term.value}"
+    assert len(name) == 30
+    assert f">{name}</text>" in page
+    assert explanation.counterfactuals
+    for change in explanation.counterfactuals[0].changes:
+        assert f"{change.before} \u2192 {change.after}" in page
+
+
+def test_days_have_no_time_on_average(regressor, table):
+    for explanation in regressor.explain(table[0][:3]):
+        (term,) = (term for term in explanation.terms if term.column == "sold")
+        assert re.fullmatch(r"2024-\d\d-\d\d", term.usual)
 
 
 def test_all_rows_are_one_table(regressor, classifier, table, tmp_path):

@@ -71,3 +71,16 @@ def test_the_law_of_a_region_counts_levels_where_they_occur():
     scale = encoding.scale
     means = mean_where_known(laws * scale, encoding) / scale
     np.testing.assert_allclose(means, [2.0, 0.0, 5.0, 10.0, 5.0])
+
+
+def test_what_hardly_any_law_knows_is_no_term_of_a_region():
+    x, price = houses(200)
+    x.loc[7, "rooms"] = np.nan
+    x.loc[:60, "age"] = np.nan
+    model = TransparentRegressor(witness="linear", epochs=3, width=8, ensemble=2, random_state=0).fit(x, price)
+    explanations = model.explain(x)
+    law = ", ".join(region.law for region in LawMap.of(explanations).regions)
+    blank = explanations.model.encoding_.feature_names.index("(rooms is blank)")
+    assert 0 < np.count_nonzero(explanations.coefficients[:, blank, 0]) < 10
+    assert "(rooms is blank)" not in law
+    assert "per rooms" in law

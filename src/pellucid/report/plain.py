@@ -27,7 +27,14 @@ def write_run(summary: RunSummary, path: Path, *, item: str) -> None:
         {"place": example.place, "rank": example.rank, "text": str(example.explanation.get("text", ""))}
         for example in ranked(summary)[::-1]
     ]
-    write_page(path, "plain.html", **common(summary), items=items, share=share(summary, f"explained {item}"))
+    write_page(
+        path,
+        "plain.html",
+        **common(summary),
+        items=items,
+        share=share(summary, f"explained {item}"),
+        ordered=bool(summary.deviations) and len(items) > 1,
+    )
 
 
 def write_texts(texts: Mapping[str, str], path: Path, *, title: str) -> None:

@@ -24,6 +24,9 @@ _YES, _NO = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _STEPS = 20
 # Texts of which more than this share differ are names of rows; of fewer rows nothing is said.
 _DIFFERENT, _FEWEST = 0.9, 20
+# What a copy of the target misses, at most, as a share of its standard deviation: it may be rounded. A category tells
+# the target if it does so for so many rows of each level.
+_MISSED, _ROWS = 0.01, 10
 _MOST = "as most of its cells do"
 # Numbers as people write them, and how many different ones make it likely that they are meant.
 _AS_WRITTEN = re.compile(r"[-+]?\s*[$€£]?\s*[-+]?\d{1,3}([ ,'’]?\d{3})*([.,]\d+)?\s*(%|€|£|\$)?")  # noqa: RUF001
@@ -170,18 +173,24 @@ def _warned(decision: Column, column: RawColumn, y: np.ndarray) -> Column:
 
 
 def _gives_away(decision: Column, column: RawColumn, y: np.ndarray) -> bool:
+    """Whether a number is a copy of the target in the rows where it is known, in any unit and perhaps rounded, or each
+    level of a category, and each of a few numbers, goes with one class.
+    """
     codes = decision.codes(column)
+    known = ~np.isnan(codes)
     numeric = y.dtype.kind in "iuf"
-    if numeric and not decision.has_levels and not np.isnan(codes).any() and len(y) >= _FEWEST:
+    if numeric and not decision.has_levels and known.sum() >= _FEWEST:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            correlation = np.corrcoef(codes, y.astype(np.float64))[0, 1]
-        if abs(correlation) > 1 - 1e-9:
+            correlation = np.corrcoef(codes[known], y[known].astype(np.float64))[0, 1]
+        if 1 - correlation**2 < _MISSED**2:
             return True
-    if numeric and len(np.unique(y)) > LEVELS:
-        return False
-    pairs = len(set(zip(codes.tolist(), y.tolist(), strict=True)))
     classes = len(np.unique(y))
-    return len(y) >= _FEWEST and pairs == classes == len(np.unique(codes)) and classes > 1
+    if len(y) < _FEWEST or classes < 2 or (numeric and classes > LEVELS):
+        return False
+    codes = np.where(known, codes, np.inf)
+    levels = len(np.unique(codes))
+    pairs = len(set(zip(codes.tolist(), y.tolist(), strict=True)))
+    return pairs == levels and (levels == classes or _ROWS * levels <= len(y))
 
 
 def require_some(columns: Sequence[Column]) -> None:

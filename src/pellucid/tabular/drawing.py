@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pellucid.numbers import counted
 from pellucid.tabular.explanation_text import digits_of, signed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pellucid.tabular.explanation import RowExplanation
+    from pellucid.tabular.explanation import RowExplanation, Term
 
 # The most bars; the weaker columns share the last one.
 _BARS = 10
@@ -18,13 +19,34 @@ _LETTERS = 60
 UP, DOWN, REST = "#0b7285", "#c2410c", "#8a94a0"
 
 
-def bars(explanation: RowExplanation, most: int = _BARS) -> list[tuple[str, float, bool]]:
-    """Names, amounts, and whether it is one column: the strongest ones, and the rest together."""
-    shown, rest = explanation.terms[:most], explanation.terms[most:]
-    result = [(f"{term.column} = {term.value}", term.contribution, True) for term in shown]
+def bars(explanation: RowExplanation, *, letters: int | None = None) -> list[tuple[str, float, bool]]:
+    """Names, of at most so many letters, amounts, and whether it is one column: the strongest ones, and the rest
+    together.
+    """
+    shown, rest = explanation.terms[:_BARS], explanation.terms[_BARS:]
+    result = [(_name(term, letters), term.contribution, True) for term in shown]
     if rest:
-        result.append((f"{len(rest)} weaker columns", sum(term.contribution for term in rest), False))
+        result.append((counted(len(rest), "weaker column"), sum(term.contribution for term in rest), False))
     return result
+
+
+def _name(term: Term, letters: int | None) -> str:
+    """A column with its value, which is kept where there is no room for both."""
+    if letters is None or len(term.column) + 3 + len(term.value) <= letters:
+        return f"{term.column} = {term.value}"
+    value = cut(term.value, max(letters // 2, letters - 3 - len(term.column)))
+    return f"{cut(term.column, letters - 3 - len(value))} = {value}"
+
+
+def cut(name: str, most: int) -> str:
+    """A name of at most so many letters.
+
+    Examples
+    --------
+    >>> print(cut("acceleration", 12), cut("acceleration", 6))
+    acceleration accel…
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}\u2026"
 
 
 def plot_contributions(explanation: RowExplanation) -> Figure:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NAME, WIDTH = 210.0, 640.0
 """Room for names at the left of a chart, and its width, in units of the picture."""
+LETTERS = 30
+"""Letters of a name for which there is room."""
 _BAR = 22.0
 _NEIGHBORS = 5
 
@@ -46,7 +48,7 @@ def write(explanation: RowExplanation, path: str | Path, *, title: str) -> Path:
     """
     item = {"place": explanation.label, "note": "", "view": view(explanation)}
     summary = RunSummary(kind="table", title=title)
-    return write_page(path, "table.html", **common(summary), items=[item], share="1 row", map=None)
+    return write_page(path, "table.html", **common(summary), items=[item], share="1 row", ordered=False, map=None)
 
 
 def fragment(explanation: RowExplanation) -> Markup:
@@ -73,7 +75,7 @@ def view(e: RowExplanation) -> dict[str, Any]:
         ],
         "network": near_title(e),
         "wanted": e.wanted,
-        "changes": change_lines(e),
+        "changes": [typeset(line).replace(" -> ", " \u2192 ") for line in change_lines(e)],
     }  # fmt: skip
 
 
@@ -81,7 +83,7 @@ def bar_chart(explanation: RowExplanation) -> Markup:
     """The contributions as signed bars."""
     from markupsafe import Markup
 
-    rows, digits = bars(explanation), digits_of(explanation)
+    rows, digits = bars(explanation, letters=LETTERS), digits_of(explanation)
     reach = max((abs(amount) for _, amount, _ in rows), default=0.0) or 1.0
     middle = NAME + (WIDTH - NAME) / 2
     unit = (WIDTH - NAME) / 2 / (1.35 * reach)
@@ -90,7 +92,7 @@ def bar_chart(explanation: RowExplanation) -> Markup:
         y, length = 8 + i * _BAR, abs(amount) * unit
         kind = "rest" if not alone else "up" if amount >= 0 else "down"
         x = middle if amount >= 0 else middle - length
-        parts.append(Markup('<text class="end" x="{}" y="{}">{}</text>').format(NAME - 10, y + 13, cut(name)))
+        parts.append(Markup('<text class="end" x="{}" y="{}">{}</text>').format(NAME - 10, y + 13, name))
         parts.append(
             Markup('<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
                 kind, x, y + 2, max(length, 0.5), _BAR - 7
@@ -109,8 +111,3 @@ def bar_chart(explanation: RowExplanation) -> Markup:
     return Markup('<svg class="pl-chart pl-bars" viewBox="0 0 {:g} {:g}" role="img" aria-label="{}">{}</svg>').format(
         WIDTH, height, label, Markup("").join(parts)
     )
-
-
-def cut(name: str, most: int = 30) -> str:
-    """A name of at most so many letters."""
-    return name if len(name) <= most else f"{name[: most - 1]}\u2026"

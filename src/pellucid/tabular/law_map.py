@@ -29,6 +29,8 @@ _COLUMNS, _ROWS, _TERMS = 10, 400, 4
 _DEPTH, _SHARE, _GAIN = 3, 0.06, 0.1
 # Laws that vary less than this share of their size are one law.
 _SAME = 0.05
+# Of a column that varies around some rows of a region, features that vary around fewer than this share are no term.
+_RARE = 0.05
 
 
 @final
@@ -249,6 +251,7 @@ def _mean_law(explanations: RowExplanations, rows: np.ndarray, output: int) -> s
     vectors = _law_vectors(explanations, output)[rows]
     # Columns that a sparse law leaves out have no part in it.
     mean = vectors.mean(0) if model.witness_ == "sparse" else mean_where_known(vectors, encoding)
+    rare = {name for name, share in zip(encoding.feature_names, (vectors != 0).mean(0), strict=True) if share < _RARE}
     outputs = len(model.task_.outputs)
     law = LinearWitness(
         coefficients=torch.from_numpy(np.repeat(mean[:, None], outputs, axis=1)), intercept=torch.zeros(outputs),
@@ -256,9 +259,10 @@ def _mean_law(explanations: RowExplanations, rows: np.ndarray, output: int) -> s
         output_names=list(model.task_.outputs),
     )  # fmt: skip
     _, terms = law_terms(law, encoding, model.task_, output)
-    chosen = [term for c in strongest for term in sorted(
-        (term for term in terms if term.column == c and term.weight), key=lambda term: -abs(term.weight)
-    )[:2]]  # fmt: skip
+    chosen = []
+    for c in strongest:
+        own = sorted((t for t in terms if t.column == c and t.weight), key=lambda t: (t.name in rare, -abs(t.weight)))
+        chosen += [term for i, term in enumerate(own[:2]) if i == 0 or term.name not in rare]
     return ", ".join(f"{term.weight:+.3g} {_per(term.name, used[term.column].kind)}" for term in chosen)
 
 

@@ -30,7 +30,9 @@ def usual(column: Column, codes: np.ndarray) -> str:
         share = "" if count == len(codes) else f" ({100 * count / len(codes):.0f} %)"
         return f"{column.text(code)}{share}"
     mean = float(np.where(np.isnan(codes), column.median, codes).mean())
-    return date_text(mean) if column.kind == "date" else number(mean, 4)
+    if column.kind == "date":
+        return date_text(round(mean) if column.whole else mean)
+    return number(mean, 4)
 
 
 def effect(c: int, encoding: Encoding, coefficients: np.ndarray, scale: float, code: float, near: np.ndarray) -> str:

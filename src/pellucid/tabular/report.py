@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from pellucid.numbers import decimals
@@ -11,8 +12,9 @@ from pellucid.report.numbers import counted, fixed, number, percent, typeset
 from pellucid.report.page import write_page
 from pellucid.report.sections import common, of_explanations, ranked, share
 from pellucid.summaries import Example, RunSummary
+from pellucid.tabular.drawing import cut
 from pellucid.tabular.explanation import RowExplanation
-from pellucid.tabular.explanation_page import NAME, WIDTH, cut, view
+from pellucid.tabular.explanation_page import LETTERS, NAME, WIDTH, view
 from pellucid.tabular.explanation_text import digits_of, signed
 from pellucid.tabular.law_map import LawMap, Swarm
 
@@ -34,7 +36,11 @@ def write(summary: RunSummary, path: str | Path) -> Path:
         The HTML file.
     """
     # Summaries begin with the most trustworthy, pages with the least.
-    items = [_item(example, i) for i, example in enumerate(ranked(summary)[::-1])]
+    examples = ranked(summary)[::-1]
+    explanations = [RowExplanation.from_dict(example.explanation) for example in examples]
+    # As many decimals for all, so that they can be compared: those that suit most of the rows.
+    digits = median_low(map(digits_of, explanations)) if explanations else 0
+    items = [_item(*pair, i, digits) for i, pair in enumerate(zip(examples, explanations, strict=True))]
     landscape = None if summary.landscape is None else _map(LawMap.from_dict(summary.landscape))
     return write_page(
         path,
@@ -42,6 +48,8 @@ def write(summary: RunSummary, path: str | Path) -> Path:
         **common(summary),
         items=items,
         share=share(summary, "explained row"),
+        # Rows that a user asks for stay in the order of the table.
+        ordered=bool(summary.deviations) and len(items) > 1,
         map=landscape,
         classes=len(summary.outputs),
     )
@@ -64,10 +72,10 @@ def write_explanations(explanations: Mapping[str, RowExplanation], path: str | P
     return write(of_explanations(backwards, kind="table", title=title), path)
 
 
-def _item(example: Example, index: int) -> dict[str, Any]:
-    explanation = RowExplanation.from_dict(example.explanation)
-    digits = digits_of(explanation)
+def _item(example: Example, explanation: RowExplanation, index: int, digits: int) -> dict[str, Any]:
     note = f"{explanation.output} {fixed(explanation.prediction, digits)}"
+    if explanation.probability is not None:
+        note = f"{explanation.answer}, with probability {percent(explanation.probability, 1)}"
     if example.measured and example.measured[0] is not None:
         note += f", measured {fixed(example.measured[0], digits)}"
     if example.rank != "others":
@@ -147,6 +155,6 @@ def _strip(swarm: Swarm, law_map: LawMap, middle: float, unit: float, top: float
         '<g class="swarm" tabindex="0" role="group" aria-label="{}"><rect class="strip" x="0" y="{}" width="{}" '
         'height="{}"/><text class="end" x="{}" y="{}">{}</text>{}</g>'
     ).format(
-        label, top + 1, WIDTH + 100, _ROW - 2, NAME - 10, top + _ROW / 2 + 4, cut(swarm.column),
+        label, top + 1, WIDTH + 100, _ROW - 2, NAME - 10, top + _ROW / 2 + 4, cut(swarm.column, LETTERS),
         Markup("").join(dots),
     )  # fmt: skip

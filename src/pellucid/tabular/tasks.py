@@ -78,7 +78,7 @@ class TableTask:
         if self.kind == "regression":
             return (self.target,)
         classes = self.classes[1:] if len(self.classes) == 2 else self.classes
-        return tuple(f"log-odds of {self.target} = {name}" for name in classes)
+        return tuple(f"log-odds of ({self.target} = {name})" for name in classes)
 
     def inner(self, y: np.ndarray) -> Tensor:
         """(N,) what is learned: numbers in standard deviations, or the positions of classes."""
