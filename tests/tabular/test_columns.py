@@ -155,3 +155,20 @@ def test_levels_that_are_no_numbers_are_not_taken_for_some():
     for texts in (["10-20", "20-30"] * 30, [f"{i % 12} a" for i in range(60)], [f"A{i % 12}" for i in range(60)]):
         (column,) = decide(frame_of(pd.DataFrame({"x": texts})))
         assert not column.warning
+
+
+def test_a_cell_without_a_level_is_said_to_be_blank_or_new():
+    many = [f"l{i % 30}" for i in range(300)]
+    few = ["u", "v"] * 150
+    some = ["u", None] * 150
+    columns = kinds(pd.DataFrame({"many": many, "few": few, "some": some}))
+    new = frame_of(pd.DataFrame({"many": ["new", None], "few": ["new", None], "some": ["new", None]}))
+    words = {
+        column.name: [column.text(code) for code in column.codes(raw)]
+        for column, raw in zip(columns.values(), new.columns, strict=True)
+    }
+    assert words == {
+        "many": ["other", "blank"],
+        "few": ["blank or never seen"] * 2,
+        "some": ["never seen", "blank"],
+    }

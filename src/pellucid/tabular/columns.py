@@ -98,12 +98,18 @@ class Column:
     def text(self, code: float) -> str:
         """A value as people read it."""
         if self.has_levels:
-            return self.levels[int(code)] if code >= 0 else "never seen"
+            return self.levels[int(code)] if code >= 0 else self._without_level()
         if np.isnan(code):
             return BLANK
         if self.kind == "date":
             return date_text(code)
         return f"{code:.0f}" if self.whole and abs(code) < 1e15 and code == int(code) else number(float(code), 4)
+
+    def _without_level(self) -> str:
+        """What a cell with none of the levels is: a new text where blanks have a level, and the other way round."""
+        if BLANK in self.levels:
+            return "never seen"
+        return BLANK if OTHER in self.levels else "blank or never seen"
 
     def describe(self) -> str:
         """The decision in one line."""
