@@ -37,6 +37,8 @@ def folder(tmp_path, monkeypatch):
         (["train", "series", "recordings", "--level", "1e-320"], "--level must be a confidence of at least 0.001"),
         (["explain", "series-run", "recordings", "--level", "1e-320"], "--level must be a confidence of at least 0.00"),
         (["train", "series", "recordings", "--seed", 2**70], "--seed"),
+        (["train", "series", "recordings", "--learning-rate", "1e300"], "--learning-rate must be at most 1e+30"),
+        (["near", "autoencoder", "CCO", "--count", 10**12], "--count must be a whole number between 1 and 1000000"),
         (["train", "series", "half.npy"], "must be of float32, float64 or whole numbers. Got float16; convert it"),
         (["train", "series", "large.npy"], "Recordings must have no values beyond 1e+30"),
         (["predict", "molecules-run", "C" * 300], "which does not exist"),

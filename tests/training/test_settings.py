@@ -15,6 +15,11 @@ from pellucid.training import TrainingSettings
         ({"epochs": 0}, "`epochs` must be a whole number >= 1. Got 0"),
         ({"patience": 1.5}, "`patience` must be a whole number >= 1. Got 1.5"),
         ({"learning_rate": -1}, "`learning_rate` of TrainingSettings must be a finite number >= 1e-09. Got -1"),
+        ({"learning_rate": 1e300}, "`learning_rate` of TrainingSettings must be at most 1e.30. Got 1e.300"),
+        (
+            {"batch_size": 2**63},
+            "`batch_size` must be a whole number between 1 and 2147483647. Got 9223372036854775808",
+        ),
         ({"seed": -1}, "`seed` must be a whole number between 0 and 2147483647. Got -1"),
     ],
 )

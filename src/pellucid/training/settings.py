@@ -11,6 +11,9 @@ from pellucid.errors import InputError, Parameter
 
 # Of a layer.
 _LARGEST_SIZE = 2**14
+_LARGEST_WHOLE = 2**31 - 1
+# Of all other numbers: networks compute in float32.
+_LARGEST_NUMBER = 1e30
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,15 +60,30 @@ class TrainingSettings:
             object.__setattr__(self, name, check(getattr(self, name), name))
 
     def _require_whole(self, least: int, *names: str, most: int | None = None, optional: bool = False) -> None:
-        self._check(lambda v, name: None if optional and v is None else _checks.whole(v, least, name, most), *names)
+        def whole(value: Any, name: str) -> int | None:
+            if optional and value is None:
+                return None
+            return _checks.whole(_checks.whole(value, least, name, most), least, name, most or _LARGEST_WHOLE)
+
+        self._check(whole, *names)
 
     def _require_size(self, *names: str) -> None:
         """Sizes of a network: the square of a larger one would not fit into memory."""
         self._check(lambda v, name: _checks.whole(v, 1, name, _LARGEST_SIZE), *names)
 
     def _require_number(self, least: float, *names: str, optional: bool = False) -> None:
+        """Numbers that networks can compute with."""
         owner = type(self).__name__
         self._check(lambda v, name: None if optional and v is None else _checks.at_least(v, least, name, owner), *names)
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value > _LARGEST_NUMBER:
+                raise InputError(
+                    f"{Parameter(name, of=owner)} must be at most {_LARGEST_NUMBER:g}",
+                    got=f"{value!r}",
+                    cure="choose a smaller one",
+                    parameter=name,
+                )
 
     def _require_share(self, *names: str, least: float = 0.0, below_one: bool = False) -> None:
         self._require_number(least, *names)

@@ -45,6 +45,8 @@ from pellucid.witnesses.tree import TreeWitnesses
 _CENTERS = 1000
 # Molecules that are enough to calibrate on, though there are many outputs.
 _CALIBRATION_SIZE = 300
+# Around one molecule; they are in memory together.
+_MOST_POINTS = 1_000_000
 
 
 class Encoding(NamedTuple):
@@ -323,7 +325,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
             raise InputError(
                 "Molecules are drawn near one at a time", got=f"{type(smiles).__name__}", cure="use a loop"
             )
-        count, spread = _checks.whole(count, 1, "count"), _checks.at_least(spread, 0, "spread", "sample_near")
+        count = _checks.whole(count, 1, "count", _MOST_POINTS)
+        spread = _checks.at_least(spread, 0, "spread", "sample_near")
         encoding = self.encode(smiles)
         noise = torch.randn(count, 2 * self.latent, generator=generator_of(seed)).numpy()
         noise = noise[np.argsort(np.square(noise).sum(1), kind="stable")]
