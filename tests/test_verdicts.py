@@ -27,6 +27,17 @@ def test_what_is_said_before_the_numbers(deep, game, tested, words):
     assert all(word in sentence for word, sentence in zip(words, sentences, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.949, "raise its weight"), (0.98, "explain 98 % where"), (None, "raise")]
+)
+def test_where_deep_is_explained_well_no_larger_weight_is_advised(share, words):
+    models = {name: ModelSummary(scores={"deviation": 0.1, HELD_OUT: share}) for name in ("DEEP", "GAME")}
+    (sentence,) = verdict(models, tested=100, transparency="deviation")
+    assert sentence.startswith("GAME is no more transparent than DEEP")
+    assert words in sentence
+    assert ("raise" in sentence) == (share != 0.98)
+
+
 def test_witnesses_that_explain_nothing_are_named():
     shares = {"DEEP": NEAR_ZERO - 0.01, "GAME": NEAR_ZERO}
     models = {name: ModelSummary(scores={HELD_OUT: share}) for name, share in shares.items()}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pellucid.numbers import percent
 from pellucid.summaries import HELD_OUT, BaselineSummary, ModelSummary
 
 # A test of fewer says little; a relative error above this is hardly better than the mean.
 _FEW_TESTS = 30
 _HARDLY = 0.98
+# From this share on, held out, there is little that a game could add.
+_WELL = 0.95
 NEAR_ZERO = 0.05
 """A held-out variance explained below this is as good as none."""
 
@@ -50,8 +53,18 @@ def verdict(
     if "GAME" in models:
         deep, game = (models[name].scores.get(transparency) for name in ("DEEP", "GAME"))
         if deep is not None and game is not None and not game < deep:
-            sentences.append("GAME is no more transparent than DEEP: raise its weight, or try several weights.")
+            sentences.append(_no_more(models["DEEP"].scores.get(HELD_OUT)))
     return [*sentences, *few_tests(tested)]
+
+
+def _no_more(deep: float | None) -> str:
+    """A sentence on a game that has changed nothing; what to do depends on how well DEEP is explained."""
+    if deep is None or not deep >= _WELL:
+        return "GAME is no more transparent than DEEP: raise its weight, or try several weights."
+    return (
+        f"GAME is no more transparent than DEEP, of which witnesses explain {percent(deep, 0)} where they were not "
+        "fitted: this may be all that a game can give, and the more accurate of the two is the one to use."
+    )
 
 
 def few_tests(tested: int) -> list[str]:
