@@ -92,7 +92,8 @@ def test_molecules_without_neighbors_have_no_tree(place, tmp_path):
         "1",
         "no similar molecule in the training data",
     )
-    kinds = ("tree", "deviation", "tree-network bound 90 %")
+    noun = PropertyModel.load(place / "run" / "game").witness_noun
+    kinds = (noun, "deviation", f"{noun}-network bound 90 %")
     assert [alone[f"{kind}: activity"] for kind in kinds] == ["", "", ""]
     assert float(alone["predicted: activity"]) > 0
     assert known["note"] == ""

@@ -24,8 +24,9 @@ def test_predictions_stand_beside_the_rows(place, tmp_path):
     for k, i in ((0, 0), (2, 1), (3, 0)):
         explanation = model.explain(smiles[i])
         assert float(rows[k]["predicted: activity"]) == pytest.approx(explanation.prediction[0], rel=1e-5)
-        assert float(rows[k]["tree: activity"]) == pytest.approx(explanation.witnessed[0], rel=1e-5)
-        assert float(rows[k]["tree-network bound 90 %: activity"]) == pytest.approx(explanation.bound[0], rel=1e-5)
+        witness, bound = f"{model.witness_noun}: activity", f"{model.witness_noun}-network bound 90 %: activity"
+        assert float(rows[k][witness]) == pytest.approx(explanation.witnessed[0], rel=1e-5)
+        assert float(rows[k][bound]) == pytest.approx(explanation.bound[0], rel=1e-5)
         assert rows[k]["members"] == str(len(explanation.members))
     assert rows[1]["predicted: activity"] == ""
     assert rows[1]["problem"] == "not a valid SMILES"

@@ -34,7 +34,7 @@ class MoleculeSettings(MoleculeTraining):
         "symmetric", "The game to play; none trains DEEP alone."
     )
     witness: Literal["tree", "contributions", "auto"] = option(
-        "tree",
+        "auto",
         "What explains predictions: a small tree of substructures, what each of them contributes, or whichever of both "
         "holds better on the validation molecules.",
     )
