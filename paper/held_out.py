@@ -77,9 +77,8 @@ def untrained(cell: Cell) -> PropertyModel:
     from pellucid.molecules import PropertyModel, SimilarityRule
 
     names = ("criterion", "delta", "ridge", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "seed")
-    settings = (
-        {name: cell[name] for name in names} | PAPER_TREES | PAPER_MEMBERS | {"task": cell.get("task", "regression")}
-    )
+    settings = {name: cell[name] for name in names} | PAPER_TREES | PAPER_MEMBERS
+    settings["task"] = cell.get("task", "regression")
     game = cell["game"]
     if game is None:
         return PropertyModel(game=None, weight=0.0, similar=SimilarityRule(analogs=False), play="banked", **settings)

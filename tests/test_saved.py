@@ -33,6 +33,7 @@ def test_a_saved_property_model_predicts_and_explains_as_before():
 def test_a_saved_property_model_keeps_its_trees_and_one_bound_for_all_sizes(tmp_path):
     model = registry.load(SAVED / "molecules-run")
     assert (model.shrinkage, model.min_leaf) == (0.0, 1)
+    assert (model.explained_groups, model.explained_members) == (20, 300)
     assert (model.fitted_.held_out, model.fitted_.intervals) == ((), None)
     assert model.calibration_.edges == ()
     explanation = model.explain(ANSWERS["smiles"][0])

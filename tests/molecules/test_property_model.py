@@ -414,3 +414,21 @@ def test_scores_and_held_out_members_of_one_pass_are_those_of_two(property_model
     alone = property_model.held_out(tested, seed=1)
     assert np.array_equal(left_out.gaps, alone.gaps)
     assert np.array_equal(left_out.explained(), alone.explained(), equal_nan=True)
+
+
+@pytest.mark.slow
+def test_explanations_may_exchange_more_groups_than_the_game():
+    settings = SMALL | {"similar": SimilarityRule(groups_per_kind=2), "explain_with_analogs": True, "epochs": 1}
+    few, many = (PropertyModel(task="regression", explained_groups=groups, **settings) for groups in (2, 8))
+    series = SERIES.select(range(40))
+    for model in (few, many):
+        model.fit(series, validation=0, progress=False)
+    kinds = [max(map(len, model.groups_.by_kind.values())) for model in (few, many)]
+    assert kinds == [2, 8]
+    # The game is played with the same two groups of a kind: the networks are the same.
+    assert np.array_equal(few.predict(series), many.predict(series))
+    members = [
+        [{m.smiles for m in explanation.members} for explanation in model.explain_many(series.smiles[:5])]
+        for model in (few, many)
+    ]
+    assert all(fewer < more for fewer, more in zip(*members, strict=True))
