@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from paper.nav17 import split
 from paper.other_molecules import OTHERS
-from paper.runs import PAPER_TREES, ROOT, Cell, load_config, read_reports, run_cells, save_figure, write_section
+from paper.runs import (
+    PAPER_MEMBERS,
+    PAPER_TREES,
+    ROOT,
+    Cell,
+    load_config,
+    read_reports,
+    run_cells,
+    save_figure,
+    write_section,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +77,9 @@ def untrained(cell: Cell) -> PropertyModel:
     from pellucid.molecules import PropertyModel, SimilarityRule
 
     names = ("criterion", "delta", "ridge", "refit", "batch_size", "learning_rate", "width", "depth", "epochs", "seed")
-    settings = {name: cell[name] for name in names} | PAPER_TREES | {"task": cell.get("task", "regression")}
+    settings = (
+        {name: cell[name] for name in names} | PAPER_TREES | PAPER_MEMBERS | {"task": cell.get("task", "regression")}
+    )
     game = cell["game"]
     if game is None:
         return PropertyModel(game=None, weight=0.0, similar=SimilarityRule(analogs=False), play="banked", **settings)

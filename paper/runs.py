@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("paper", "cpu", "smoke")
 # The paper's trees: leaves of any size, whose values are left as they are.
 PAPER_TREES: dict[str, Any] = {"shrinkage": 0.0, "min_leaf": 1}
+# The analogs that explanations were first given.
+PAPER_MEMBERS: dict[str, Any] = {"explained_groups": 20, "explained_members": 300}
 PACKAGES = ("pellucid", "torch", "numpy", "numba", "lightning", "scikit-learn")
 
 Cell: TypeAlias = dict[str, Any]

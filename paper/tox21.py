@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from paper.runs import (
+    PAPER_MEMBERS,
     PAPER_TREES,
     ROOT,
     SIZES,
@@ -192,7 +193,7 @@ def train(cell: Cell) -> None:
     parts = parts_of(cell)
     names = ("game", "weight", "margin", "multiplier_rate", "criterion", "delta", "share", "members", "width", "depth")
     training = ("epochs", "batch_size", "learning_rate", "seed")
-    model = PropertyModel(**{name: cell[name] for name in (*names, *training)}, **PAPER_TREES)
+    model = PropertyModel(**{name: cell[name] for name in (*names, *training)}, **PAPER_TREES, **PAPER_MEMBERS)
     home = MODELS / cell["size"] / cell["name"]
     # All epochs, and the last one is kept: the validation part is for the choice of weights and margins alone.
     model.fit(parts["train"], validation=0, folder=home / "checkpoints", resume=True, progress=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
 from rdkit import Chem, rdBase
@@ -102,6 +102,10 @@ class RGroups:
             for kind, counter in sorted(counts.items())
         }
         return cls(by_kind=by_kind, largest=largest)
+
+    def first(self, per_kind: int) -> RGroups:
+        """The first `per_kind` of every kind, the most frequent ones."""
+        return replace(self, by_kind={kind: groups[:per_kind] for kind, groups in self.by_kind.items()})
 
     def exchanged(self, smiles: str) -> Iterator[str]:
         """Canonical SMILES of all molecules in which one group is exchanged; each once, the molecule itself not."""

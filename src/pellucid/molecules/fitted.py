@@ -95,8 +95,13 @@ class FittedProperties(Fitted):
         """
         blank = [[None] * len(content["targets"])] * len(content["smiles"])
         plain_trees = {"shrinkage": 0.0, "min_leaf": 1}
-        analogs = content["settings"]["similar"]["analogs"]
-        settings = {"explain_with_analogs": analogs, **plain_trees, **content["settings"]}
+        rule = content["settings"]["similar"]
+        explained = {
+            "explain_with_analogs": rule["analogs"],
+            "explained_groups": max([rule["groups_per_kind"], *map(len, content["groups"].values())]),
+            "explained_members": rule["most"],
+        }
+        settings = {**explained, **plain_trees, **content["settings"]}
         absent: dict[str, Any] = {
             "calibration": None,
             "witness": "tree",

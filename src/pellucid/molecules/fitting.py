@@ -77,7 +77,7 @@ class PropertyFit(Fit[FittedProperties]):
         self.task = Task.of(model.task, learned.y, learned.targets, part=" after molecules were held out")
         if held_out is not None and model.task == "classification":
             Task.require_binary(held_out.y, held_out.targets)
-        self.groups = groups or model.explaining.groups(learned.smiles, progress=progress)
+        self.groups = groups or model.exchanging.groups(learned.smiles, progress=progress)
         self.own_network = network is not None
         # As it is before training: what a resumed run must share.
         self.network_text = None if network is None else repr(network)

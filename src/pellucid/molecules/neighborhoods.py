@@ -162,7 +162,7 @@ class SimilarityRule:
         given : sequence of str
             Labeled molecules among which members are looked for, as canonical SMILES.
         groups : RGroups
-            The groups that analogs are made with.
+            The groups that analogs are made with: the first `groups_per_kind` of each kind.
         pool : sequence of str
             Unlabeled molecules among which members are looked for too, as canonical SMILES.
         jobs : int, optional
@@ -173,6 +173,7 @@ class SimilarityRule:
             A folder in which finished neighborhoods are stored under a key of everything that they depend on; "default"
             is one in the user's cache, "none" stores nothing.
         """
+        groups = groups.first(self.groups_per_kind)
         depends = {
             "format": FORMAT,
             "rdkit": rdBase.rdkitVersion,

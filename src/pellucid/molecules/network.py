@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES
 from pellucid.molecules.graphs import GraphBatch, Graphs
 
+# Molecules that pass through the network at once: more of them do not fit into a core's cache.
+_PIECE, _EXACT_PIECE = 64, 16
 MAX_DEPTH = 100
 """The most rounds of message passing: few molecules are as long."""
 
@@ -123,7 +125,7 @@ def sums(values: Tensor, owner: Tensor, count: int) -> Tensor:
 
 
 @torch.no_grad()
-def outputs_of(network: nn.Module, graphs: Graphs, *, size: int = 64, exact: bool = False) -> Tensor:
+def outputs_of(network: nn.Module, graphs: Graphs, *, size: int | None = None, exact: bool = False) -> Tensor:
     """(N, outputs) outputs of all molecules, computed in pieces and without dropout.
 
     Parameters
@@ -132,12 +134,13 @@ def outputs_of(network: nn.Module, graphs: Graphs, *, size: int = 64, exact: boo
         A network, which reads batches of graphs.
     graphs : Graphs
         The molecules.
-    size : int
-        The number of molecules in a piece.
+    size : int, optional
+        The number of molecules in a piece; by default as many as fit into a core's cache.
     exact : bool
         Whether to compute in float64, for networks of ours, so that a molecule's outputs are the same among any others:
         sums of matrix products depend on the size of the matrices in the last digits.
     """
+    size = size or (_EXACT_PIECE if exact else _PIECE)
     if exact and isinstance(network, GraphNetwork):
         network = deepcopy(network).double()
     was_training = network.training

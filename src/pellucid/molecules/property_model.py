@@ -86,6 +86,9 @@ class PropertyModel(PropertySettings):
     explain_with_analogs : bool
         Whether neighborhoods of explanations are filled with analogs, about which the network is asked, whatever played
         in training: many members determine a witness that holds at the next molecule.
+    explained_groups, explained_members : int
+        Of these analogs: the number of groups of each kind that are exchanged, the most frequent ones, and the most
+        members that a neighborhood may have. More groups make explanations that hold better, and take longer.
     margin : float
         Margin of the uniform game, in probabilities or standard deviations summed over the targets.
     multiplier_rate : float

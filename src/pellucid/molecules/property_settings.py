@@ -41,6 +41,8 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
     shrinkage: float | Literal["auto"] = 10.0
     min_leaf: int = 3
     explain_with_analogs: bool = True
+    explained_groups: int = 60
+    explained_members: int = 600
     play: Literal["fresh", "banked"] = "fresh"
     refit: int = 5
     width: int = 300
@@ -58,6 +60,8 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
         self._require_one_of(WITNESSES, "witness")
         self._require_type(bool, "held_out_game")
         self._require_type(bool, "explain_with_analogs")
+        self._require_whole(1, "explained_groups")
+        self._require_whole(3, "explained_members")
         self._require_number(1e-9, "ridge")
         self._trees(None)  # they say themselves which shrinkage and leaves they can have
         self._require_one_of(("fresh", "banked"), "play")
@@ -122,4 +126,12 @@ class PropertySettings(MoleculeModel[FittedProperties], ABC):
     @property
     def explaining(self) -> SimilarityRule:
         """Which molecules are neighbors in explanations."""
-        return replace(self.similar, analogs=True) if self.explain_with_analogs else self.similar
+        if not self.explain_with_analogs:
+            return self.similar
+        return replace(self.similar, analogs=True, groups_per_kind=self.explained_groups, most=self.explained_members)
+
+    @property
+    def exchanging(self) -> SimilarityRule:
+        """The rule by which groups are collected: enough of them for explanations and for the game."""
+        most = max(self.explaining.groups_per_kind, self.similar.groups_per_kind)
+        return replace(self.explaining, groups_per_kind=most)
