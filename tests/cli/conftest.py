@@ -22,7 +22,7 @@ def place(tmp_path_factory):
     rig = simulate_rig(files=2, rows=2500, bearings=2, seed=0)
     for values, name in zip(rig.values, ("a.csv", "b.csv"), strict=True):
         np.savetxt(folder / "recordings" / name, values, delimiter=",", header="left,right", comments="")
-    run("train", "molecules", folder / "assay.csv", *ACTIVITY, "-o", folder / "run", *SMALL)
+    run("train", "molecules", folder / "assay.csv", *ACTIVITY, "--witness", "tree", "-o", folder / "run", *SMALL)
     run("train", "series", folder / "recordings", "--context", 20, "--horizon", 10, "--radius", 4, "-o",
         folder / "series", *SMALL)  # fmt: skip
     return folder

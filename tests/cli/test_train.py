@@ -96,6 +96,8 @@ def test_without_a_game_deep_is_trained_alone(place):
     summary = json.loads((place / "none" / "summary.json").read_text())
     assert list(summary["models"]) == ["DEEP"]
     assert not (place / "none" / "game").exists()
+    # Nobody said what explains predictions: what holds better does.
+    assert PropertyModel.load(place / "none" / "deep").witness == "auto"
     assert "model:" in shown.output
     assert run("explain", place / "none", blockers().smiles[0]).output
 
