@@ -182,6 +182,33 @@ def test_a_target_that_is_blank_everywhere_is_named(tmp_path):
         rows_of_file(path, "y")
 
 
+@pytest.mark.slow
+def test_models_are_compared_on_the_rows_of_another_table(run, file, tmp_path):
+    def compared(path, code):
+        result = CliRunner().invoke(command_line(), ["compare", str(run), str(run), "--data", str(path)])
+        assert result.exit_code == code, result.output
+        return " ".join(result.output.split())
+
+    with file.open() as stream:
+        measured = [(i, float(row["price"])) for i, row in enumerate(csv.DictReader(stream)) if row["price"]]
+    assert len(measured) == 159  # and a blank
+    model, rows = load(run), rows_of_file(file, "price")
+    errors = model.predict(rows.frame) - np.array([price for _, price in measured])
+    shown = compared(file, 0).split("RMSE of the network (lower is better) ")[1].split()[1]
+    assert float(shown) == pytest.approx(np.sqrt(np.square(errors).mean()), rel=1e-3)
+    (tmp_path / "none.csv").write_text("rooms,age\n1,2\n")
+    (tmp_path / "texts.csv").write_text("rooms,age,price\n1,2,dear\n")
+    assert "rows with numbers in 'price'. Got none; pass a table with that column" in compared(tmp_path / "none.csv", 1)
+    assert "rows with numbers in 'price'. Got texts" in compared(tmp_path / "texts.csv", 1)
+
+
+def test_classes_that_are_blank_are_not_measured(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,dear\n2,\n3,cheap\n")
+    rows = rows_of_file(tmp_path / "a.csv", "y", columns=["a"])
+    assert rows.y.tolist() == ["dear", None, "cheap"]
+    assert rows.measured(numeric=False).y.tolist() == ["dear", "cheap"]
+
+
 def test_each_of_several_classes_has_a_name(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,y\n" + "".join(f"{i % 11},{'abc'[i % 3]}\n" for i in range(60)))

@@ -160,6 +160,7 @@ class TableDomain(RowDomain["TableRows", "TableModel"], SupportsDemo):
         """Scores of the network and of its laws."""
         from pellucid.tabular.measures import law_scores, prediction_scores
 
+        test = test.measured(numeric=model.task == "regression")
         explanations = model.explain(test.frame)
         scores = prediction_scores(model.task_, test.y, explanations.prediction)
         return Evaluation(

@@ -31,7 +31,7 @@ class TableRows:
 
     frame: Frame
     y: np.ndarray
-    """(N,) numbers or texts; empty for rows to predict."""
+    """(N,) numbers or texts, NaN or None where a row to predict has none; empty where there are none at all."""
     target: str
     numbers: np.ndarray
     """(N,) the line of each row in its file."""
@@ -64,6 +64,24 @@ class TableRows:
         skipped = f"; {counted(len(self.rejected), 'row')} without {self.target!r} left out" if self.rejected else ""
         columns = counted(len(self.frame.columns), "column")
         return f"{counted(len(self), 'row')} of {columns} to learn {self.target!r} from{skipped}"
+
+    def measured(self, numeric: bool) -> TableRows:
+        """The rows where the target is known, of a file that a model reads.
+
+        Parameters
+        ----------
+        numeric : bool
+            Whether it must be a number.
+        """
+        texts = self.y.dtype == object
+        known = np.array([value is not None for value in self.y]) if texts else ~np.isnan(self.y)
+        if not known.any() or (numeric and texts):
+            raise InputError(
+                f"Models are measured on rows with {'numbers' if numeric else 'values'} in {self.target!r}",
+                got="texts" if known.any() else "none",
+                cure="pass a table with that column",
+            )
+        return self.select(np.flatnonzero(known))
 
     def with_whole_classes(self) -> TableRows:
         """The same rows, whose classes are called 0 and 1, not 0.0 and 1.0."""
@@ -110,7 +128,7 @@ def rows_of_file(
     called = row_names(table, names)
     numbers = np.array(table.numbers)
     if columns is not None:
-        return TableRows(_columns(table, columns), np.zeros(0), target or "", numbers, tuple(called))
+        return TableRows(_columns(table, columns), _known(table, target), target or "", numbers, tuple(called))
     if target is None:
         raise InputError(
             "The column to learn must be named",
@@ -144,6 +162,17 @@ def rows_of_file(
     rows = TableRows(frame, y, target, numbers[kept], tuple(called[i] for i in kept), rejected)
     _require_enough(rows, table.source)
     return rows
+
+
+def _known(table: Table, target: str | None) -> np.ndarray:
+    """What is known of the target in rows to predict."""
+    if target is None or target not in table.header:
+        return np.zeros(0)
+    cells = table.column(target)
+    values = [value_of(cell, table.comma) for cell in cells]
+    if any(value is None for value in values):
+        return np.array([cell.strip() or None for cell in cells], dtype=object)
+    return np.array(values, dtype=np.float64)
 
 
 def rows_of_text(text: str, columns: Sequence[str]) -> TableRows:

@@ -139,6 +139,8 @@ def as_checkpoint(path: Path) -> Iterator[None]:
     """Say of anything that goes wrong inside that a checkpoint is not as it was written."""
     try:
         yield
+    except InputError:
+        raise  # which says what is wrong already
     except (
         pickle.UnpicklingError,
         OSError,
