@@ -104,6 +104,20 @@ def test_what_cannot_be_resumed_is_said(tmp_path, capfd):
         run(stop=3)
 
 
+@pytest.mark.parametrize("text", ['{"name": "somebody"}', "no JSON"])
+def test_a_file_that_no_run_wrote_is_kept(tmp_path, text):
+    (tmp_path / "identity.json").write_text(text)
+    with pytest.raises(InputError, match="which no run wrote"):
+        run(tmp_path, epochs=1)
+    assert (tmp_path / "identity.json").read_text() == text
+
+
+def test_an_identity_without_a_checkpoint_is_replaced(tmp_path):
+    (tmp_path / "identity.json").write_text('{"epochs": 3}')
+    run(tmp_path, epochs=1)
+    assert (tmp_path / "identity.json").read_text() != '{"epochs": 3}'
+
+
 def test_devices_that_are_not_here_are_refused():
     with pytest.raises(
         InputError, match='`device` must be available on this machine. Got .banana.*Use "auto" or "cpu"'

@@ -99,7 +99,22 @@ def _check_identity(folder: Path, identity: Mapping[str, Any], resume: bool) -> 
                 got=got,
                 cure="restore it, or start anew in another folder",
             )
+    elif record.exists() and record.stat().st_size and not _is_identity(record, identity):
+        raise InputError(
+            "The folder of a run must hold no files of others",
+            got=f"{record}, which no run wrote",
+            cure="move it, or choose another folder",
+            parameter="folder",
+        )
     write_text(record, json.dumps(identity, indent=1) + "\n")
+
+
+def _is_identity(record: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether a file is the identity of a run, of which nothing else is left: it has names of settings."""
+    try:
+        return not identity.keys().isdisjoint(checked(dict[str, Any], json_of(record)))
+    except SchemaError:
+        return False
 
 
 def _read_identity(record: Path) -> dict[str, Any]:
