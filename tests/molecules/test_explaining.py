@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,7 +79,19 @@ def test_settings_of_a_run_choose_the_witness_and_the_game(sulfonamides):
     model = MoleculeDomain().plan(Source(sulfonamides), settings).model
     assert (model.witness, model.held_out_game) == ("contributions", True)
     default = MoleculeDomain().plan(Source(sulfonamides), MoleculeSettings(analogs="no")).model
-    assert (default.witness, default.held_out_game) == ("tree", False)
+    assert (default.witness, default.held_out_game) == ("auto", False)
+
+
+def test_a_run_tells_which_witnesses_were_chosen(contribution_model, property_model, sulfonamides):
+    settings = MoleculeSettings(witness="auto", analogs="no")
+    plan = MoleculeDomain().plan(Source(sulfonamides), settings)
+    alike, *_ = MoleculeDomain().remarks({"DEEP": contribution_model, "GAME": contribution_model}, plan)
+    assert alike.startswith("Predictions are explained by contributions of substructures, which hold at least as well")
+    apart, *_ = MoleculeDomain().remarks({"DEEP": property_model, "GAME": contribution_model}, plan)
+    assert "DEEP by trees, GAME by contributions of substructures. What is measured" in apart
+    asked = replace(plan, model=replace(plan.model, witness="tree"))
+    asked_for = MoleculeDomain().remarks({"DEEP": property_model, "GAME": property_model}, asked)
+    assert not any("explained by" in remark for remark in asked_for)
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ def test_standardized_parameters_are_those_of_standardized_values(explanation):
 def test_the_law_of_a_step_can_be_read_and_evaluated(explanation):
     law = explanation[-2]
     assert str(law).splitlines()[0] == "left[t+1] = 0.5 + 1 left[t] - 0.25 left[t-1]"
-    assert str(law).splitlines()[-1] == "  around step 1: 2 members, rmse 0.1 from the predictor"
+    assert str(law).splitlines()[-1] == "  around step 1: 2 members, rmse 0.1 from the predictor where fitted"
     np.testing.assert_allclose(law([[2.0, 9, 4, 9]])[0], [0.5 + 2 - 1, 0])
     with pytest.raises(IndexError, match="Steps run from 0 to 1. Got 2"):
         explanation[2]

@@ -70,6 +70,7 @@ def test_where_the_law_switches_its_change_is_largest(trained, recording):
     assert steadiness.places[switch] == f"after row {SWITCH}"
     assert steadiness.word == "steady"  # but for the one place
     text = steadiness.text("the recording")
+    assert str(steadiness) == repr(steadiness) == text.replace(" along the recording", "")
     assert text.startswith(
         f"change of the law along the recording {steadiness.change:.2g} (steady), median of 39 pairs"
     )
@@ -124,6 +125,7 @@ def test_where_nothing_moves_no_change_is_known():
     steadiness = Steadiness(changes=changes, places=("here",))
     assert steadiness.change is steadiness.word is None
     assert steadiness.text("it") == ""
+    assert str(steadiness) == "change of the law not known"
     again = Steadiness.from_dict(json.loads(json.dumps(steadiness.to_dict())))
     assert np.isnan(again.changes).all()
 

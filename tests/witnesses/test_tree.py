@@ -86,7 +86,7 @@ def test_a_witness_reads_as_an_indented_tree_and_converts_to_plain_values():
                 toxic = 5, soluble = 2  (1 member)
             else:  # ring > 0.5
                 toxic = 7, soluble = 2  (2 members)
-          around point 3: 5 members, rmse 0 from the predictor"""
+          around point 3: 5 members, rmse 0 from the predictor where fitted"""
     assert str(witness) == dedent(expected)
     assert repr(witness) == str(witness)
     assert witness.depth == 2

@@ -216,15 +216,16 @@ class MoleculeDomain(
         )
 
     def remarks(self, models: Mapping[str, PropertyModel], plan: Plan[Molecules, PropertyModel]) -> list[str]:
-        """A remark on molecules with too few neighbors for a witness."""
+        """Remarks on the witnesses that have been chosen, and on molecules with too few neighbors for one."""
         model = next(iter(models.values()))
+        remarks = _chosen_witnesses(models) if plan.model.witness == "auto" else []
         test = plan.parts.test
         isolated = int((model.neighborhoods(test).hoods.sizes <= 2).sum())
         if not isolated:
-            return []
+            return remarks
         cure = "" if model.explaining.analogs else f"; {Parameter('analogs', 'auto')} would add some"
         count = f"{isolated} of {len(test)} test molecules"
-        return [f"{count} have fewer than two similar ones: they have no {model.witness_noun}{cure}."]
+        return [*remarks, f"{count} have fewer than two similar ones: they have no {model.witness_noun}{cure}."]
 
     def examples(
         self, model: PropertyModel, test: Molecules, *, level: float, progress: bool = False
@@ -361,6 +362,24 @@ def _most_active(summary: RunSummary) -> str:
     large = [example for example in examples if len(example.explanation["members"]) >= _MEMBERS] or examples
     best = max(large, key=lambda example: (example.measured or (0.0,))[0] or 0.0)
     return str(best.explanation["smiles"])
+
+
+def _chosen_witnesses(models: Mapping[str, PropertyModel]) -> list[str]:
+    """By what predictions are explained, where the validation molecules have chosen."""
+    words = {"tree": "trees", "contributions": "contributions of substructures"}
+    chosen = {name: model.witness_ for name, model in models.items()}
+    if len(set(chosen.values())) == 1:
+        (witness,) = set(chosen.values())
+        other = "contributions" if witness == "tree" else "trees"
+        return [
+            f"Predictions are explained by {words[witness]}, which hold at least as well as {other} at validation "
+            "molecules that they were not fitted to."
+        ]
+    each = ", ".join(f"{name} by {words[witness]}" for name, witness in chosen.items())
+    return [
+        f"Predictions are explained by what holds better at validation molecules: {each}. What is measured of such "
+        f"different witnesses does not compare well; {Parameter('witness', 'contributions')} explains both alike."
+    ]
 
 
 def _require_values(table: Molecules, path: Path) -> None:

@@ -75,7 +75,7 @@ def measures(name: str, test: Molecules | None = None, *, noun: str = "tree") ->
         *witness_rows,
         Measure(key="explained", title="variance explained where fitted", better="higher",
                 about=f"{account}, at the members that they were fitted to: high for noise, too"),
-        Measure(key="deviation", title="deviation", better="lower",
+        Measure(key="deviation", title="deviation where fitted", better="lower",
                 about=f"total variation between {noun} and network{unit}, over neighborhoods of more than 2 members"),
         Measure(key="local_auc", title="local AUC (AUC_B)", better="higher",
                 about=f"share of pairs in a neighborhood that {noun} and network order alike; ties are wrong"),

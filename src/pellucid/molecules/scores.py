@@ -81,10 +81,11 @@ class PropertyScores:
         lines = [" " * wide + "".join(f"{title:>13}" for title in head)]
         lines += [f"{name:<{wide}}" + "".join(f"{value:>13.3f}" for value in values) for name, *values in rows]
         small = int((self.sizes <= 2).sum())
-        lines.append(f"total variation {self.variation:.4g} over {len(self.sizes)} neighborhoods")
+        lines.append(f"total variation where fitted {self.variation:.4g}, over {len(self.sizes)} neighborhoods")
         if not np.isnan(self.explained):
             lines.append(
-                f"variance inside the neighborhoods that the witnesses account for: {percent(self.explained, 1)}"
+                "variance inside the neighborhoods that the witnesses account for where fitted: "
+                f"{percent(self.explained, 1)}"
             )
         if small:
             lines.append(f"{small} of them have at most 2 members, which any witness follows: they say nothing")

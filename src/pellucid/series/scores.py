@@ -56,7 +56,13 @@ class ForecastScores(NamedTuple):
     """The number of sequences measured."""
 
     def __str__(self) -> str:
-        return "\n".join(f"{name.replace('_', ' '):<28}{value:>10.4g}" for name, value in self._asdict().items())
+        return "\n".join(f"{_words(name):<28}{value:>10.4g}" for name, value in self._asdict().items())
+
+
+def _words(name: str) -> str:
+    """The name of a score in words; deviations say where they are measured."""
+    words = name.replace("held_out", "held-out").replace("_", " ")
+    return f"{words} where fitted" if name in ("deviation", "relative_deviation") else words
 
 
 @torch.no_grad()

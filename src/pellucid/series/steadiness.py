@@ -46,6 +46,12 @@ class Steadiness:
         """The word for the median change; None if not known."""
         return None if self.change is None else steadiness_word(self.change)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self._sentence("change of the law") or "change of the law not known"
+
     def text(self, along: str) -> str:
         """The change with its word and its largest value, in one line; empty if not known.
 
@@ -54,9 +60,13 @@ class Steadiness:
         along : str
             What the laws follow each other along: "the forecast".
         """
+        return self._sentence(f"change of the law along {along}")
+
+    def _sentence(self, what: str) -> str:
+        """What changes, how much and where; empty if not known."""
         if self.change is None:
             return ""
-        sentence = f"change of the law along {along} {self.change:.2g} ({self.word})"
+        sentence = f"{what} {self.change:.2g} ({self.word})"
         if len(self.changes) == 1:
             return f"{sentence}, {self.places[0]}"
         most = int(np.nanargmax(self.changes))

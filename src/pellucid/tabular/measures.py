@@ -33,7 +33,7 @@ def measures(task: str) -> list[Measure]:
         *accuracy,
         Measure(key=HELD_OUT, title="held-out variance explained", better="higher",
                 about=f"{account}, at a point that the law was not fitted to: 0 is no better than a constant"),
-        Measure(key="deviation", title="deviation", better="lower",
+        Measure(key="deviation", title="deviation where fitted", better="lower",
                 about="mean distance between law and network where the law was fitted"),
         Measure(key="stability", title="stability", better="higher",
                 about="share of a law that those of the nearest rows repeat, the median over the rows"),

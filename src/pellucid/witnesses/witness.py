@@ -80,7 +80,7 @@ class Witness(ABC):
         """How well it follows the predictor, and how far it can be trusted nearby, in indented lines."""
         members = "1 member" if self.size == 1 else f"{self.size} members"
         place = f"point {self.center}" if self.place is None else self.place
-        text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor"
+        text = f"  around {place}: {members}, rmse {self.rmse:.3g} from the predictor where fitted"
         if self.bound is None:
             return text if self.why_not is None else f"{text}\n  {self.why_not}"
         named = list(zip(self.bound, self.output_names, strict=True))
