@@ -141,7 +141,9 @@ def test_mistakes_are_told_before_the_work_begins(place, tmp_path, words, code, 
 
 
 def test_a_run_is_not_overwritten(place):
-    again = ["train", "molecules", place / "assay.csv", *ACTIVITY, "-o", place / "run", *SMALL]
+    again = [
+        "train", "molecules", place / "assay.csv", *ACTIVITY, "--witness", "tree", "-o", place / "run", *SMALL
+    ]  # fmt: skip
     assert (
         "resume that run with --resume, replace it with --force, or choose another folder with --out"
         in run(*again, code=1).stderr
