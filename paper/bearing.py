@@ -117,7 +117,9 @@ def train(cell: Cell, parts: dict[str, np.ndarray]) -> None:
 
     settings = ("context", "horizon", "order", "radius", "game", "weight", "ridge", "scale", "width", "kernel")
     training = ("epochs", "batch_size", "learning_rate", "patience", "seed")
-    model = Forecaster(**{name: cell[name] for name in (*settings, *training)}, linear=0)  # the paper's network
+    # The paper's network has no linear path.
+    path = {"linear": cell.get("linear", 0), "mixed": cell.get("mixed", False)}
+    model = Forecaster(**{name: cell[name] for name in (*settings, *training)}, **path)
     home = MODELS / cell["size"] / cell["name"]
     model.fit(parts["train"], validation=parts["validation"], folder=home / "checkpoints", resume=True, progress=False)
     model.save(home / "model")

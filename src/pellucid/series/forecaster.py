@@ -96,6 +96,8 @@ class Forecaster(Model[FittedForecaster]):
         Number of past values that the network's linear path reads, with which it begins as the best linear law; by
         default chosen in `fit` by cross-validation, up to the context; 0 is a network without a linear path, as in the
         paper.
+    mixed : bool
+        Train the network's LSTM in bfloat16, where the processor multiplies such numbers faster: see `Network`.
     epochs, batch_size, learning_rate : int or float
         Passes over the data, sequences in a batch, and peak of the one-cycle learning rate, for Adam.
     stride : int, optional
@@ -145,6 +147,7 @@ class Forecaster(Model[FittedForecaster]):
     width: int = 128
     kernel: int = 9
     linear: int | None = None
+    mixed: bool = False
     epochs: int = 20
     stride: int | None = None
     batch_size: int = 128
@@ -176,6 +179,7 @@ class Forecaster(Model[FittedForecaster]):
                 f"{Parameter('scale', of='Forecaster')} must be True or False", got=f"{self.scale!r}", parameter="scale"
             )
         self._require_type(bool, "held_out_game")
+        self._require_type(bool, "mixed")
         self._check(checked_channels, "channels")
         self._require_whole(1, "context", most=_MAX_CONTEXT)
         self._require_size("width", "kernel")
@@ -264,7 +268,8 @@ class Forecaster(Model[FittedForecaster]):
     def new_network(self, *, channels: Sequence[str], choices: ChosenSettings, **_: Any) -> Network:
         """An untrained network for these channels."""
         return new_with_seed(
-            self.seed, lambda: Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear)
+            self.seed,
+            lambda: Network(len(channels), width=self.width, kernel=self.kernel, lags=choices.linear, mixed=self.mixed),
         )
 
     def witness_fitter_for(self, scaling: Scaling, choices: ChosenSettings) -> WitnessFitter:

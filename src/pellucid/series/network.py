@@ -52,14 +52,17 @@ class Network(nn.Module):
         Number of positions that the causal convolution sees.
     lags : int
         Number of values that the linear path reads, the present one included; 0 is no linear path, as in the paper.
+    mixed : bool
+        Whether the LSTM multiplies in bfloat16 while it is trained. Everything else, and all that is computed after
+        training, is in the precision of the weights.
     """
 
     lower: Tensor
     law: Tensor
 
-    def __init__(self, channels: int, *, width: int = 128, kernel: int = 9, lags: int = 0) -> None:
+    def __init__(self, channels: int, *, width: int = 128, kernel: int = 9, lags: int = 0, mixed: bool = False) -> None:
         super().__init__()
-        self.channels, self.kernel, self.lags = channels, kernel, lags
+        self.channels, self.kernel, self.lags, self.mixed = channels, kernel, lags, mixed
         self.convolution = nn.Conv1d(channels, width, kernel)
         self.recurrence = nn.LSTM(width, width, batch_first=True)
         self.hidden = nn.Linear(width, width)
@@ -111,9 +114,11 @@ class Network(nn.Module):
         past, memory = state if state is not None else (x.new_zeros(len(x), before, self.channels), None)
         x = torch.cat([past, x], dim=1)
         features = functional.relu(self.convolution(x[:, before - self.kernel + 1 :].mT)).mT  # (B, T, width)
-        features, memory = self.recurrence(features, memory)
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.mixed and self.training):
+            features, memory = self.recurrence(features, memory)
         if last is not None:
             features = features[:, -last:]
+        features = features.to(x.dtype)
         outputs = self.output(functional.relu(self.hidden(features)))
         mean, entries = outputs.split([self.channels, outputs.shape[-1] - self.channels], dim=-1)
         if self.lags:

@@ -1,0 +1,211 @@
+"""Table 3's first columns, trained until the error stops falling, with three seeds: `python -m paper.bearing_seeds`.
+
+For each seed (split, initialization, order of the data): DEEP and the asymmetric game at the paper's λ = 0.1 and 1, in
+several passes over all sequences; two linear laws for everything, of two values and of the whole context; and the same
+network with a linear path beside it, which begins as the second of these laws. Further cells of the first seed show
+that longer training would not help. Each cell leaves a report in `paper/bearing_seeds/<size>/`; an interrupted call
+goes on where it stopped, in mid-training.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from paper import bearing
+from paper.runs import (
+    ROOT,
+    SIZES,
+    Cell,
+    half_width,
+    load_config,
+    read_reports,
+    run_cells,
+    write_section,
+)
+
+REPORTS = ROOT / "paper" / "bearing_seeds"
+README = ROOT / "paper" / "README.md"
+# The paper's errors at λ = 0, 0.1, 1 and of AR, times 100.
+PUBLISHED = {"deep": 8.136, "asymmetric-0.1": 8.057, "asymmetric-1": 8.309, "ar": 9.832}
+TITLES = {
+    "ar": "one law of two values (AR)",
+    "law": "one law of the context's 80 values",
+    "deep": "DEEP",
+    "asymmetric-0.1": "GAME, λ = 0.1",
+    "asymmetric-1": "GAME, λ = 1",
+    "linear-path": "DEEP with a linear path",
+}
+
+
+def cells(config: dict[str, Any]) -> list[Cell]:
+    """All cells, those of the first seed first."""
+    shared = {name: value for name, value in config.items() if name not in ("seeds", "longer", "weight_of_lambda")}
+    factor = config["weight_of_lambda"]
+
+    def cell(name: str, seed: int, strength: float = 0.0, **other: Any) -> Cell:
+        game = "asymmetric" if strength else None
+        settings = {"game": game, "weight": factor * strength, "linear": 0}
+        return {**shared, **settings, "name": f"{name}-seed{seed}", "seed": seed, **other}
+
+    def of_seed(seed: int) -> Iterator[Cell]:
+        yield cell("ar", seed)
+        yield cell("law", seed, linear=config["context"])
+        yield cell("deep", seed)
+        yield cell("asymmetric-0.1", seed, 0.1)
+        yield cell("asymmetric-1", seed, 1.0)
+        yield cell("linear-path", seed, linear=config["context"])
+
+    first = config["seeds"][0]
+    longer = [cell(f"deep-{epochs}-epochs", first, epochs=epochs) for epochs in config["longer"]]
+    return [every for seed in config["seeds"] for every in of_seed(seed)] + longer
+
+
+def run(cell: Cell) -> dict[str, Any]:
+    """Train and measure one cell."""
+    import torch
+
+    torch.set_num_threads(1)  # cells run side by side
+    parts = bearing.sequences(cell)
+    kind = cell["name"].partition("-seed")[0]
+    counts = {"sequences": {name: len(part) for name, part in parts.items()}}
+    if kind == "ar":
+        return {**counts, **bearing.autoregression(cell, parts)}
+    if kind == "law":
+        return {**counts, **law(cell, parts)}
+    bearing.train(cell, parts)
+    return {**counts, **bearing.measure(cell, parts)}
+
+
+def law(cell: Cell, parts: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """One linear law of the whole context, by least squares on all training sequences."""
+    from pellucid.series.linear_law import Moments
+
+    context, horizon = cell["context"], cell["horizon"]
+    shift, scale = parts["train"].mean((0, 1)), parts["train"].std((0, 1))
+    standardized = {name: (part - shift) / scale for name, part in parts.items()}
+    # A little ridge: neighboring values of one channel are nearly the same.
+    every = len(parts["train"]) * horizon
+    fitted = Moments.of(list(standardized["train"]), context, most=every).law(context, 1e-3)
+    results: dict[str, Any] = {}
+    for name in ("validation", "test"):
+        z = standardized[name]
+        missed = (fitted.forecast(z[:, :context], horizon) - z[:, context:]) * scale
+        relative = fitted.errors(z, horizon)
+        results[name] = {
+            "error": float(np.sqrt(np.square(missed).mean())),
+            "relative_error": relative.rolled_out,
+            "relative_error_one_step": relative.one_step,
+        }
+    return results
+
+
+def errors(reports: Mapping[str, Mapping[str, Any]], kind: str, part: str = "test", measure: str = "error") -> Any:
+    """Of the seeds that have been run, times 100, by seed."""
+    by_seed = {
+        report["config"]["seed"]: 100 * float(report[part][measure])
+        for name, report in reports.items()
+        if name.partition("-seed")[0] == kind and measure in report[part]
+    }
+    return dict(sorted(by_seed.items()))
+
+
+def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """A row for each model: its errors by seed, and the differences from DEEP with the same seed."""
+    rows = [
+        "| ×10⁻² | the paper | error, by seed | mean | against DEEP, paired | deviation | TV | best epoch |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    deep = errors(reports, "deep")
+    for kind, title in TITLES.items():
+        ours = errors(reports, kind)
+        if not ours:
+            continue
+        published = f"{PUBLISHED[kind]:.3f}" if kind in PUBLISHED else ""
+        against = "" if kind == "deep" else interval([ours[seed] - deep[seed] for seed in ours if seed in deep])
+        others = [np.mean(list(errors(reports, kind, measure=m).values())) for m in ("deviation", "variation")
+                  if errors(reports, kind, measure=m)]  # fmt: skip
+        shown = " | ".join(f"{value:.3f}" for value in others) or " | "
+        mine = [report for name, report in reports.items() if name.partition("-seed")[0] == kind]
+        kept = ", ".join(str(best_epoch(report)) for report in mine if "history" in report)
+        by_seed = ", ".join(f"{value:.3f}" for value in ours.values())
+        mean = f"{np.mean(list(ours.values())):.3f}"
+        rows.append(f"| {title} | {published} | {by_seed} | {mean} | {against} | {shown} | {kept} |")
+    return "\n".join(rows) + f"\n\n{conditions(config, reports)}" if deep else "Not run yet."
+
+
+def best_epoch(report: Mapping[str, Any]) -> int:
+    """The epoch whose network was kept."""
+    return 1 + int(np.argmin([epoch["validation_loss"] for epoch in report["history"]]))
+
+
+def interval(differences: Sequence[float]) -> str:
+    """Their mean, with its 95 % interval where there are several."""
+    values = np.array(differences)
+    if not len(values):
+        return ""
+    return f"{values.mean():+.3f}" + (f" ± {half_width(values):.3f}" if len(values) > 1 else "")
+
+
+def epochs_table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """DEEP's errors after trainings of different lengths, first seed."""
+    seed = config["seeds"][0]
+    names = {f"deep-{epochs}-epochs-seed{seed}": epochs for epochs in config["longer"]}
+    found = {epochs: reports[name] for name, epochs in names.items() if name in reports}
+    if (main := reports.get(f"deep-seed{seed}")) is not None:
+        found[config["epochs"]] = main
+    if not found:
+        return "Not run yet."
+    rows = ["| passes over the data | validation error ×10⁻² | test error ×10⁻² |", "|---|---|---|"]
+    rows += [
+        f"| {epochs} | {100 * report['validation']['error']:.3f} | {100 * report['test']['error']:.3f} |"
+        for epochs, report in sorted(found.items())
+    ]
+    return "\n".join(rows)
+
+
+def conditions(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """How the numbers came about."""
+    commits = sorted({str(report["commit"])[:12] for report in reports.values()})
+    hours = sum(report["wall_seconds"] for report in reports.values()) / 3600
+    parts = next(iter(reports.values()))["sequences"]
+    return (
+        f"{sum(parts.values()):,} sequences ({config['share']:.0%} of the data), {config['epochs']} passes, batches of {config['batch_size']}, peak rate "
+        f"{config['learning_rate']:g}, width {config['width']}, "
+        f"{'LSTM trained in bfloat16, ' if config['mixed'] else ''}measured in float32; seeds "
+        f"{', '.join(map(str, config['seeds']))}. {len(reports)} cells, {hours:.1f} hours of one core in all, commit"
+        f"{'s' if len(commits) > 1 else ''} {', '.join(commits)}."
+    )
+
+
+def sections(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What is written into the README, by the mark where it goes."""
+    return {"bearing: three seeds": table(config, reports), "bearing: epochs": epochs_table(config, reports)}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep-seed0")
+    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
+    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
+    arguments = parser.parse_args(words)
+    config = load_config("bearing_seeds", arguments.size)
+    folder = arguments.out / config["size"]
+    if not arguments.table:
+        chosen = [cell for cell in cells(config) if not arguments.only or cell["name"] in arguments.only]
+        if not chosen:
+            parser.error(f"known cells: {', '.join(cell['name'] for cell in cells(config))}")
+        run_cells(chosen, run, folder, arguments.jobs)
+    for mark, text in sections(config, read_reports(folder)).items():
+        print(text, end="\n\n")
+        if config["size"] == "cpu" and arguments.out == REPORTS:
+            write_section(README, mark, text)
+
+
+if __name__ == "__main__":
+    main()
