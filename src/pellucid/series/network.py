@@ -113,7 +113,11 @@ class Network(nn.Module):
         before = max(self.kernel, self.lags) - 1
         past, memory = state if state is not None else (x.new_zeros(len(x), before, self.channels), None)
         x = torch.cat([past, x], dim=1)
-        features = functional.relu(self.convolution(x[:, before - self.kernel + 1 :].mT)).mT  # (B, T, width)
+        # As one product, (B, T, width): a convolution of few channels spends its time on moving numbers.
+        windows = x[:, before - self.kernel + 1 :].unfold(1, self.kernel, 1).flatten(2)
+        features = functional.relu(
+            functional.linear(windows, self.convolution.weight.flatten(1), self.convolution.bias)
+        )
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.mixed and self.training):
             features, memory = self.recurrence(features, memory)
         if last is not None:
