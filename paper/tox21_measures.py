@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -228,7 +229,9 @@ def pool_of(cell: Cell) -> tuple[str, ...]:
     from pellucid.molecules import moses
     from pellucid.molecules.table import canonicals
 
-    return tuple(dict.fromkeys(canonicals(moses("train")[: cell["pool"]], "pool")))
+    with gzip.open(moses("train"), "rt") as stream:
+        rows = islice(csv.DictReader(stream), cell["pool"])
+        return tuple(dict.fromkeys(canonicals([row["SMILES"] for row in rows], "pool")))
 
 
 # -- the vanilla tree ----------------------------------------------------------------------------------------------
