@@ -38,7 +38,7 @@ class MessageLevel(NamedTuple):
 
     begin: int
     end: int
-    """Their numbers, counted from the first message of the pass."""
+    """Their numbers."""
     first: int
     last: int
     """Rows of the pass's pairs that belong to them."""
@@ -67,14 +67,28 @@ class MessagePass(_Movable):
     sources: Tensor
     """(E,) the node that each comes from."""
     target: Tensor
-    """(pairs,) a message, counted from the first one of this pass,"""
+    """(pairs,) a message, in ascending order,"""
     origin: Tensor
     """(pairs,) and one that it depends on."""
     levels: tuple[MessageLevel, ...]
 
     @classmethod
-    def of(cls, sources: np.ndarray, bounds: np.ndarray, pairs: np.ndarray, first: int) -> MessagePass:
-        target = pairs[:, 0] - first
+    def up(cls, order: Schedule) -> MessagePass:
+        """Messages up."""
+        return cls._of(order.up, order.up_bounds, order.up_pairs)
+
+    @classmethod
+    def both(cls, parents: np.ndarray, order: Schedule, down_pairs: np.ndarray) -> MessagePass:
+        """Messages up, and then down."""
+        return cls._of(
+            np.concatenate([order.up, parents[order.down]]),
+            np.concatenate([order.up_bounds, len(order.up) + order.down_bounds]),
+            np.concatenate([order.up_pairs, down_pairs]),
+        )
+
+    @classmethod
+    def _of(cls, sources: np.ndarray, bounds: np.ndarray, pairs: np.ndarray) -> MessagePass:
+        target = pairs[:, 0].copy()
         cuts = np.searchsorted(target, bounds)
         levels = zip(bounds[:-1].tolist(), bounds[1:].tolist(), cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
         return cls(
@@ -150,9 +164,9 @@ class DecoderBatch(_Movable):
 
     encoder: EncoderBatch
     causal: MessagePass
-    """Messages down as the decoder computes them, without later siblings."""
+    """Messages up, and down as the decoder computes them, without later siblings."""
     full: MessagePass
-    """Messages down with all siblings, when the tree is complete."""
+    """Messages up, and down with all siblings, when the tree is complete."""
     parents: Tensor
     """(T,) -1 for roots."""
     children: Tensor
@@ -193,7 +207,7 @@ def _encoder_batch(packed: PackedTrees, parents: np.ndarray, order: Schedule) ->
         labels=torch.from_numpy(packed.labels),
         owner=torch.from_numpy(owner),
         roots=torch.from_numpy(packed.node_offsets[:-1].copy()),
-        up=MessagePass.of(up, order.up_bounds, order.up_pairs, 0),
+        up=MessagePass.up(order),
         top=torch.from_numpy(top),
         top_owner=torch.from_numpy(owner[up[top]]),
         places=torch.from_numpy(np.arange(len(owner)) - packed.node_offsets[owner]),
@@ -237,7 +251,6 @@ def decoder_batch(packed: PackedTrees, vocabulary: Vocabulary) -> DecoderBatch:
     """Junction trees with the decisions that rebuild them."""
     parents = _global_parents(packed)
     order = Schedule(*schedule(parents))
-    edges = len(order.down)
     encoder = _encoder_batch(packed, parents, order)
     kinds = 16 * packed.atoms[:, 0].astype(np.int64) + packed.atoms[:, 1]
     bonds = packed.bonds.astype(np.int64)
@@ -256,8 +269,8 @@ def decoder_batch(packed: PackedTrees, vocabulary: Vocabulary) -> DecoderBatch:
     visits = np.arange(len(order.visits))
     return DecoderBatch(
         encoder=encoder,
-        causal=MessagePass.of(parents[order.down], order.down_bounds, order.causal_pairs, edges),
-        full=MessagePass.of(parents[order.down], order.down_bounds, order.full_pairs, edges),
+        causal=MessagePass.both(parents, order, order.causal_pairs),
+        full=MessagePass.both(parents, order, order.full_pairs),
         parents=torch.from_numpy(parents),
         children=torch.from_numpy(order.down),
         visits=torch.from_numpy(order.visits),

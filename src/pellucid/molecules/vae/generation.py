@@ -97,9 +97,7 @@ def _generate_trees(network: TreeAutoencoder, z: Tensor, generator: torch.Genera
         # A message to a child depends on all that has arrived, one to the parent on what came from below.
         senders = [inbox[k] if expand[k] else trees[i].below() for k, i in enumerate(active)]
         old = store[_flat(senders)]
-        new = network.decoder_messages.step(
-            features[labels], old, network.decoder_messages.reset(old), _owners(senders, z.device)
-        )
+        new = network.decoder_messages.step(features[labels], old, _owners(senders, z.device))
         while used + len(new) > len(store):
             store = torch.cat([store, torch.zeros_like(store)])
         store[used : used + len(new)] = new
@@ -219,11 +217,8 @@ def _contexts(network: TreeAutoencoder, labels: np.ndarray, parents: np.ndarray)
     """Vectors of the clusters of complete trees, from messages in both directions."""
     device = network.fits.device
     order = Schedule(*schedule(parents))
-    up, down = order.up, order.down
     label_tensor = torch.from_numpy(labels).to(device)
-    x = network.clusters(label_tensor)
-    messages = network.messages(x, MessagePass.of(up, order.up_bounds, order.up_pairs, 0).to(device))
-    messages = network.messages(
-        x, MessagePass.of(parents[down], order.down_bounds, order.full_pairs, len(up)).to(device), messages
-    )
-    return network.contexts(label_tensor, messages, torch.from_numpy(np.concatenate([parents[up], down])).to(device))
+    both = MessagePass.both(parents, order, order.full_pairs).to(device)
+    messages = network.messages(network.clusters(label_tensor), both)
+    targets = torch.from_numpy(np.concatenate([parents[order.up], order.down])).to(device)
+    return network.contexts(label_tensor, messages, targets)

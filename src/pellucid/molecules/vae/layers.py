@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pellucid.molecules.network import sums
 from pellucid.molecules.vae.batches import CHARGES, ELEMENTS, AttachmentGraphs, MessagePass
+from pellucid.molecules.vae.passing import new_messages, pass_messages
 
 
 @final
@@ -28,31 +29,16 @@ class TreeMessages(nn.Module):
         self.update = nn.Linear(width, width, bias=False)
         self.fresh = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, order: MessagePass, before: Tensor | None = None) -> Tensor:
-        """(E + before, width) messages of a pass, those from before it first; x (T, width) are features of nodes."""
-        features = self.features(x)
-        messages = features.new_zeros(0, features.shape[1] // 3) if before is None else before
-        resets = self.reset(messages)
-        for level in order.levels:
-            part = slice(level.first, level.last)
-            target, origin = order.target[part] - level.begin, order.origin[part]
-            # index_select, whose gradient is a plain sum, rather than indexing, whose gradient is slow
-            sources = order.sources[level.begin : level.end]
-            arrived, gates = messages.index_select(0, origin), resets.index_select(0, origin)
-            h = self.step(features.index_select(0, sources), arrived, gates, target)
-            messages, resets = torch.cat([messages, h]), torch.cat([resets, self.reset(h)])
-        return messages
+    def forward(self, x: Tensor, order: MessagePass) -> Tensor:
+        """(E, width) messages of a pass; x (T, width) are features of nodes."""
+        return pass_messages(self.features(x), self.reset.weight, self.update.weight, self.fresh.weight, order)
 
-    def step(self, features: Tensor, arrived: Tensor, reset: Tensor, target: Tensor) -> Tensor:
-        """Messages (n, width) from nodes with these features (n, 3 width), computed from those that have arrived.
+    def step(self, features: Tensor, arrived: Tensor, target: Tensor) -> Tensor:
+        """(n, width) messages from nodes with these features (n, 3 width), computed from those that have arrived.
 
-        `reset` is U_r of each message that has arrived, `target` (arrived,) the index of the node at which it has.
+        `target` (arrived,) is the index of the node at which each has arrived.
         """
-        w_r, w_z, w = features.chunk(3, dim=1)
-        total = sums(arrived, target, len(features))
-        kept = sums(torch.sigmoid(w_r.index_select(0, target) + reset) * arrived, target, len(features))
-        z = torch.sigmoid(w_z + self.update(total))
-        return (1 - z) * total + z * torch.tanh(w + self.fresh(kept))
+        return new_messages(features, arrived, self.reset(arrived), target, self.update.weight, self.fresh.weight)
 
 
 @final

@@ -117,17 +117,17 @@ class TreeAutoencoder(nn.Module):
 
     def encode(self, batch: EncoderBatch) -> Posterior:
         """q(z | M)."""
-        return self._posterior(batch, self._up(batch))
+        return self._posterior(batch, self.messages(self.clusters(batch.labels), batch.up))
 
     def forward(self, batch: DecoderBatch, noise: Tensor) -> tuple[Posterior, Reconstruction]:
         """q(z | M) and log p(M | z) at one z drawn from it, given standard normal noise (B, 2 L)."""
-        up = self._up(batch.encoder)
-        posterior = self._posterior(batch.encoder, up)
-        return posterior, self._decode(batch, posterior.sample(noise), up)
+        messages = self._messages(batch)
+        posterior = self._posterior(batch.encoder, messages[: len(batch.children)])
+        return posterior, self._decode(batch, posterior.sample(noise), messages)
 
     def reconstruction(self, batch: DecoderBatch, z: Tensor) -> Reconstruction:
         """Log p(M | z) at points z (B, 2 L)."""
-        return self._decode(batch, z, self._up(batch.encoder))
+        return self._decode(batch, z, self._messages(batch))
 
     def contexts(self, labels: Tensor, arrived: Tensor, node: Tensor) -> Tensor:
         """(T, width) vectors of the clusters in their trees, from the messages that arrive at `node`."""
@@ -161,9 +161,10 @@ class TreeAutoencoder(nn.Module):
         scores: Tensor = self.attachments(graphs, t, z, read)
         return scores
 
-    def _up(self, batch: EncoderBatch) -> Tensor:
-        up: Tensor = self.messages(self.clusters(batch.labels), batch.up)
-        return up
+    def _messages(self, batch: DecoderBatch) -> Tensor:
+        """(2 E, width), those up first, which are the encoder's."""
+        messages: Tensor = self.messages(self.clusters(batch.encoder.labels), batch.full)
+        return messages
 
     def _posterior(self, batch: EncoderBatch, up: Tensor) -> Posterior:
         roots = self.contexts(batch.labels[batch.roots], up[batch.top], batch.top_owner)
@@ -180,17 +181,16 @@ class TreeAutoencoder(nn.Module):
         widths = -softplus(torch.cat([tree_width, graph_width], dim=1))
         return Posterior(torch.cat([tree_mean, graph_mean], dim=1), widths)
 
-    def _decode(self, batch: DecoderBatch, z: Tensor, up: Tensor) -> Reconstruction:
+    def _decode(self, batch: DecoderBatch, z: Tensor, messages: Tensor) -> Reconstruction:
         z_tree, z_graph = z.chunk(2, dim=1)
         topology, labels = self._tree_terms(batch, z_tree)
-        return Reconstruction(topology, labels, self._assembly_term(batch, z_graph, up))
+        return Reconstruction(topology, labels, self._assembly_term(batch, z_graph, messages))
 
     def _tree_terms(self, batch: DecoderBatch, z: Tensor) -> tuple[Tensor, Tensor]:
         """Log p(T | z), of topology and labels."""
         trees = batch.encoder
         x = self.decoder_clusters(trees.labels)
-        up = self.decoder_messages(x, trees.up)
-        messages = self.decoder_messages(x, batch.causal, up)
+        messages = self.decoder_messages(x, batch.causal)
         visit, message = batch.arrivals
         arrived = sums(messages.index_select(0, message), visit, len(batch.visits))
         owner = trees.owner[batch.visits]
@@ -203,7 +203,7 @@ class TreeAutoencoder(nn.Module):
         )
         costs = binary_cross_entropy_with_logits(logits, batch.expands.to(logits), reduction="none")
         # Labels: those of the roots depend on z alone, the others also on the message that leads to them.
-        down = messages[len(up) :]
+        down = messages[len(batch.children) :]
         label_owner = torch.cat([torch.arange(len(trees), device=z.device), trees.owner[batch.children]])
         labels = torch.cat([trees.labels[trees.roots], trees.labels[batch.children]])
         place = torch.cat([trees.places[trees.roots], trees.places[batch.children]])
@@ -215,10 +215,9 @@ class TreeAutoencoder(nn.Module):
         log_chances = chances.gather(1, labels[:, None]).squeeze(1)
         return -sums(costs, owner, len(trees)), sums(log_chances, label_owner, len(trees))
 
-    def _assembly_term(self, batch: DecoderBatch, z: Tensor, up: Tensor) -> Tensor:
+    def _assembly_term(self, batch: DecoderBatch, z: Tensor, messages: Tensor) -> Tensor:
         """Log p(G | T, z)."""
         trees, graphs = batch.encoder, batch.attachments
-        messages = self.messages(self.clusters(trees.labels), batch.full, up)
         # Up messages arrive at the parents of the nodes that they come from, down messages at those they lead to.
         node = torch.cat([batch.parents[trees.up.sources], batch.children])
         t = self.contexts(trees.labels, messages, node)
