@@ -11,7 +11,7 @@ from pellucid.molecules.vae.generation import decode
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("positional", "latent", "steps"), [(False, 8, 250), (True, 16, 60)])
+@pytest.mark.parametrize(("positional", "latent", "steps"), [(False, 8, 250), (True, 16, 100)])
 def test_what_is_learned_by_heart_comes_back(positional, latent, steps):
     torch.manual_seed(0)
     net = TreeAutoencoder(LABELS, width=48, latent=latent, depth=2, positional=positional)
