@@ -1,8 +1,9 @@
 """What a nat may cost: `python -m paper.rates --size cpu` trains the autoencoder at several weights of its KL term.
 
 Each model is measured on test molecules of MOSES: the bound with all of the KL term at weight 1, the KL term itself,
-how many molecules come back from the means of their posteriors and from points drawn from these, and samples of the
-prior. A cell leaves a report in `paper/rates/<size>/`; an interrupted call goes on where it stopped, in mid-training.
+how many molecules come back from the means of their posteriors and from points drawn from these, samples of the prior,
+and the trees that follow its encoder (`paper.rate_games` compares these with those of games). A cell leaves a report in
+`paper/rates/<size>/`; an interrupted call goes on where it stopped, in mid-training.
 """
 
 from __future__ import annotations
@@ -10,35 +11,44 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from paper.moses import corpus
 from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+
+if TYPE_CHECKING:
+    from pellucid.molecules.vae import JunctionTreeVAE
 
 REPORTS = ROOT / "paper" / "rates"
 README = ROOT / "paper" / "README.md"
 MODELS = ROOT / "out" / "rates"
 MOSES_TRAIN = 1_584_663
 _SHARES = ("from_means", "from_draws", "valid", "unique", "new")
-_SETTINGS = ("seed", "centers", "pool", "latent", "depth", "warm", "width", "epochs", "batch_size", "learning_rate",
-             "positional", "kl_weight", "free")  # fmt: skip
+_SETTINGS = ("seed", "centers", "pool", "share", "members", "latent", "depth", "warm", "width", "epochs", "batch_size",
+             "learning_rate", "positional", "kl_weight", "free", "game", "weight", "held_out_game")  # fmt: skip
+# What belongs to no single cell.
+_LISTS = ("rates", "recurrent", "sweeps", "sweep_molecules", "tolerance", "seeds")
+# Settings of DEEP.
+_NO_GAME: dict[str, Any] = {"game": None, "weight": 0.0, "held_out_game": False}
 
 
 def cells(config: dict[str, Any]) -> list[Cell]:
     """A cell for each weight of the KL term, with a positional code, and those without one."""
-    shared = {name: value for name, value in config.items() if name not in ("rates", "recurrent")}
     prices = [(True, *rate) for rate in config["rates"]] + [(False, *rate) for rate in config["recurrent"]]
-    return [
-        {
-            **shared,
-            "name": f"{'positional' if positional else 'recurrent'}-{weight:g}-free-{free:g}",
-            "positional": positional,
-            "kl_weight": weight,
-            "free": free,
-        }
-        for positional, weight, free in prices
-    ]
+    return [deep_cell(config, positional, weight, free) for positional, weight, free in prices]
+
+
+def deep_cell(config: dict[str, Any], positional: bool, weight: float, free: float) -> Cell:
+    """DEEP at a weight of the KL term."""
+    return {
+        **{name: value for name, value in config.items() if name not in _LISTS},
+        "name": f"{'positional' if positional else 'recurrent'}-{weight:g}-free-{free:g}",
+        "positional": positional,
+        "kl_weight": weight,
+        "free": free,
+        **_NO_GAME,
+    }
 
 
 def run(cell: Cell) -> dict[str, Any]:
@@ -46,16 +56,13 @@ def run(cell: Cell) -> dict[str, Any]:
     import torch
     from rdkit import Chem
 
-    from pellucid.molecules.vae import JunctionTreeVAE
-
     torch.set_num_threads(1)  # cells run side by side
     embedded = bool(cell.get("embedded"))
-    settings = {name: cell[name] for name in _SETTINGS}
     folder = MODELS / cell["size"] / cell["name"]
     learned = corpus(embedded, "train", cell["molecules"])
-    model = JunctionTreeVAE(game=None, **settings).fit(
-        learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False
-    )
+    start = time.monotonic()
+    model = new_model(cell).fit(learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False)
+    trained = time.monotonic() - start
     model.save(folder / "model")
     test = corpus(embedded, "test", cell["test"])
     known, _ = test.encodable(model.vocabulary_)
@@ -70,13 +77,37 @@ def run(cell: Cell) -> dict[str, Any]:
     train = {learned.smiles(i) for i in range(len(learned))}
     return {
         "molecules": {"train": len(learned), "test": len(texts), "epochs": len(model.history_)},
+        "training_seconds": round(trained, 1),
         "bound": terms,
         "from_means": share_of(some, model.decode(encoding.mean)),
         "from_draws": share_of(some, model.decode(drawn)),
         "valid": len(valid) / len(samples),
         "unique": len(set(samples)) / len(samples),
         "new": float(np.mean([text not in train for text in samples])),
+        **trees(model, texts[: cell["explained"]]),
     }
+
+
+def new_model(cell: Cell) -> JunctionTreeVAE:
+    """An untrained model with the settings of a cell."""
+    from pellucid.molecules import SimilarityRule
+    from pellucid.molecules.vae import JunctionTreeVAE
+
+    similar = SimilarityRule(groups_per_kind=cell["groups_per_kind"], most=cell["most"])
+    return JunctionTreeVAE(similar=similar, **{name: cell[name] for name in _SETTINGS})
+
+
+def trees(model: JunctionTreeVAE, texts: Sequence[str]) -> dict[str, Any]:
+    """Network and trees on these molecules: means, and the values of each, which are paired among models."""
+    scores = model.evaluate(texts)
+    each = {
+        "neural": scores.neural.values,
+        "tree": scores.tree.values,
+        "deviation": scores.deviations,
+        "held_out_deviation": scores.held_out_deviations,
+    }
+    large = scores.sizes > 2
+    return {"trees": scores.to_dict(), "each": {name: values[large].round(3).tolist() for name, values in each.items()}}
 
 
 def share_of(first: Sequence[str], second: Sequence[str]) -> float:
@@ -110,13 +141,11 @@ def minutes_of_a_cell(cell: Cell, steps: int = 5) -> float:
     """How long a cell trains on this machine as it is now, from a few steps of it."""
     import torch
 
-    from pellucid.molecules.vae import JunctionTreeVAE
     from pellucid.molecules.vae.fitting import AutoencoderFit
 
     torch.set_num_threads(1)
-    settings = {name: cell[name] for name in _SETTINGS}
     few = corpus(bool(cell.get("embedded")), "train", min(cell["molecules"], 1000))
-    fit = AutoencoderFit(JunctionTreeVAE(game=None, **{**settings, "centers": 1, "pool": 1}), few, validation=0)
+    fit = AutoencoderFit(new_model({**cell, "centers": 1, "pool": 1, "game": None}), few, validation=0)
     optimizer, generator = torch.optim.Adam(fit.network.parameters()), torch.Generator().manual_seed(0)
 
     def step() -> None:

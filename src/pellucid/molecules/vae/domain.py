@@ -77,6 +77,9 @@ class AutoencoderSettings(MoleculeTraining):
         default_text=_SUITS,
         minimum=1,
     )
+    held_out: bool = option(
+        False, "Play the game at members that the tree was not fitted to.", parameter="held_out_game"
+    )
     kl_weight: float = option(
         0.005,
         "Weight of the KL term, at most 1: a small one, such as 0.005, gives molecules back; at 1 samples look real.",
@@ -136,7 +139,9 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
             values["weight"] = weight
         if settings.analogs == "no":
             values["similar"] = SimilarityRule(analogs=False)
-        model = JunctionTreeVAE(game=None if settings.game == "none" else settings.game, **values)
+        model = JunctionTreeVAE(
+            game=None if settings.game == "none" else settings.game, held_out_game=settings.held_out, **values
+        )
         parts, unknown = _parts(source.data, model.seed, settings.split)
         notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
         if unknown:

@@ -66,6 +66,7 @@ def encoder_scores(
         neural=neural,
         tree=tree,
         deviations=witnesses.deviations(gaussian_kl).numpy(),
+        held_out_deviations=witnesses.held_out().deviations(gaussian_kl).numpy(),
         sizes=neighborhoods.hoods.sizes.numpy(),
         leaves=(np.diff(witnesses.trees.node_offsets) + 1) // 2,
         rows=np.arange(len(indices)),

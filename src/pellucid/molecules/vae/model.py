@@ -73,8 +73,9 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         D_M = mean over members M' of KL( sg(g_M(M')) || q(M') )
 
     where g_M is a tree over Morgan fingerprints that predicts [mean, log-variance] of z on the neighborhood B(M),
-    fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none. The weight of
-    the first KL rises from 0 to `kl_weight` over the first part of the training, and its mean over a batch costs
+    fitted with squared error; the asymmetric game looks at the center alone, `game=None` plays none, and with
+    `held_out_game` the tree of a member was not fitted to it, g_M-M' in the place of g_M. The weight of the first KL
+    rises from 0 to `kl_weight` over the first part of the training, and its mean over a batch costs
     nothing below `free`: at a high price the decoder, which is good at guessing, would otherwise learn to do without z.
 
     The rate of the code, the mean of that KL, decides what the model is good for. With a small `kl_weight`, as by
@@ -87,7 +88,10 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     game : {"symmetric", "asymmetric"}, optional
         The game that the encoder plays; None plays none.
     weight : float
-        Weight of the game: a large one makes the encoder follow its witnesses at the expense of the bound.
+        Weight of the game: a large one makes the encoder follow its witnesses at the expense of the bound. With cheap
+        nats posteriors are sharp, and deviations in nats are large: weights must be smaller there.
+    held_out_game : bool
+        Whether the encoder pays at each member for the witness that was fitted without it; see `SymmetricGame`.
     delta : int
         Trees on m members have at most max(ceil(log2 m) - 1 + delta, 1) levels of splits.
     similar : SimilarityRule
@@ -145,6 +149,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
     weight: float = 0.1
+    held_out_game: bool = False
     similar: SimilarityRule = field(default_factory=lambda: SimilarityRule(groups_per_kind=8, most=100))
     centers: int = 10_000
     pool: int = 100_000
@@ -174,6 +179,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_one_of(("symmetric", "asymmetric", None), "game")
+        self._require_type(bool, "held_out_game")
         self._require_whole(1, "centers", "pool")
         self._require_size("width", "latent")
         self._require_whole(1, "depth", most=MAX_DEPTH)
@@ -242,7 +248,9 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
 
     def new_game(self) -> Game | None:
         """The game that is played."""
-        return named_game(self.game, self.family(), weight=self.weight, deviation=gaussian_kl)
+        return named_game(
+            self.game, self.family(), weight=self.weight, deviation=gaussian_kl, held_out=self.held_out_game
+        )
 
     def family(self, delta: int | None = None) -> TreeFamily:
         """The trees that are witnesses, or those of another size."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.numbers import counted
 
-_ARRAYS = ("deviations", "sizes", "leaves", "rows")
+_ARRAYS = ("deviations", "held_out_deviations", "sizes", "leaves", "rows")
 
 
 @final
@@ -80,7 +80,9 @@ class EncoderScores:
     tree: Elbo
     """and with that of each molecule's own tree."""
     deviations: np.ndarray
-    """(N,) mean over the members of each neighborhood of KL(tree || network)."""
+    """(N,) mean over the members of each neighborhood of KL(tree || network), where the tree was fitted,"""
+    held_out_deviations: np.ndarray
+    """(N,) and of the tree fitted without the member; see `WitnessFamily.held_out_values`."""
     sizes: np.ndarray
     """(N,) the number of members of each neighborhood."""
     leaves: np.ndarray
@@ -106,7 +108,15 @@ class EncoderScores:
     @property
     def deviation(self) -> float:
         """The mean over neighborhoods with more than 2 members; in smaller ones a tree is always exact."""
-        large = self.deviations[self.sizes > 2]
+        return self._mean_of_large(self.deviations)
+
+    @property
+    def held_out_deviation(self) -> float:
+        """The same at members that trees were not fitted to."""
+        return self._mean_of_large(self.held_out_deviations)
+
+    def _mean_of_large(self, values: np.ndarray) -> float:
+        large = values[self.sizes > 2]
         return float(large.mean()) if len(large) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,6 +126,7 @@ class EncoderScores:
             "neural": self.neural.to_dict(),
             "tree": self.tree.to_dict(),
             "deviation": self.deviation,
+            "held_out_deviation": self.held_out_deviation,
             "molecules": len(self.neural),
             "rejected_count": self.rejected_count,
             "neighborhoods": {
@@ -134,8 +145,9 @@ class EncoderScores:
         large = self.sizes[self.sizes > 2]
         if len(large):
             lines.append(
-                f"deviation KL(tree || network) {self.deviation:.3f} over {counted(len(large), 'neighborhood')} with "
-                f"more than 2 members, {np.median(large):g} in the median"
+                f"deviation KL(tree || network) {self.deviation:.3f} where fitted, {self.held_out_deviation:.3f} held "
+                f"out, over {counted(len(large), 'neighborhood')} with more than 2 members, {np.median(large):g} in "
+                "the median"
             )
         else:
             lines.append("no neighborhood has more than 2 members: lower the threshold of similarity, or make analogs")
