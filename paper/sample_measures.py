@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 ATOMS = frozenset(("C", "N", "S", "O", "F", "Cl", "Br", "H"))
 """Elements that pass the filters."""
+# Molecules whose similarities to all others are in memory together.
+_BLOCK = 1000
 
 
 def canonical(texts: Sequence[str]) -> list[str]:
@@ -78,9 +80,12 @@ def internal_diversity(texts: Sequence[str]) -> float:
 
     bits = Morgan(radius=2, size=1024).many(list(texts)).dense().numpy().astype(np.float32)
     sizes, total = bits.sum(1), 0.0
-    for begin in range(0, len(bits), 1000):
-        both = bits[begin : begin + 1000] @ bits.T
-        total += float((both / (sizes[begin : begin + 1000, None] + sizes - both)).sum(dtype=np.float64))
+    for begin in range(0, len(bits), _BLOCK):
+        # Every pair once: those on the left of the block have been counted from the other side.
+        both = bits[begin : begin + _BLOCK] @ bits[begin:].T
+        both /= sizes[begin : begin + _BLOCK, None] + sizes[begin:] - both
+        within = both[:, : len(both)].sum(dtype=np.float64)
+        total += float(2 * both.sum(dtype=np.float64) - within)
     return 1 - total / len(bits) ** 2
 
 
@@ -95,6 +100,16 @@ def passes(text: str, patterns: Sequence[Any]) -> bool:
         return False
     whole = Chem.AddHs(molecule)
     return not any(whole.HasSubstructMatch(pattern) for pattern in patterns)
+
+
+def moments(pieces: Iterable[NDArray[np.floating]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (d,) and covariance (d, d) of a sample (N, d) that comes in pieces."""
+    count, total, products = 0, np.zeros(()), np.zeros(())
+    for piece in pieces:
+        values = np.asarray(piece, dtype=np.float64)
+        count, total, products = count + len(values), total + values.sum(0), products + values.T @ values
+    mean = total / count
+    return mean, (products - count * np.outer(mean, mean)) / (count - 1)
 
 
 def frechet_distance(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:

@@ -1,8 +1,10 @@
 """Samples as the field scores them: `python -m paper.samples --wheels FOLDER` measures molecules drawn from the prior.
 
 FOLDER holds two wheels, which are read, not installed: `pip download --no-deps molsets==0.3.1 fcd==1.2.2`. Models are
-those that `python -m paper.rates` has saved; the row "train" is made of training molecules instead, and says how well
-one can do. Each cell leaves a report in `paper/samples/<size>/`; repeating an interrupted call does what is missing.
+those that `python -m paper.rates` has saved, and points are drawn from N(0, I), or where the codes of molecules are
+("fitted"); the row "train" is made of training molecules instead, and says how well one can do. What is compared of the
+reference sets is made once, and kept in `out/samples/`. Each cell leaves a report in `paper/samples/<size>/`; repeating
+an interrupted call does what is missing.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import csv
 import gzip
 import hashlib
 import io
+import json
 import os
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -26,9 +30,14 @@ from paper.rates import MODELS
 from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
 
 REPORTS = ROOT / "paper" / "samples"
+CACHE = ROOT / "out" / "samples"
 README = ROOT / "paper" / "README.md"
 # Where the wheels are: for the processes of the cells, and no part of their configuration.
 _WHEELS = "PELLUCID_PAPER_WHEELS"
+# Sets that samples are compared with.
+PARTS = {"test": "test", "scaffolds": "test_scaffolds"}
+# Molecules that pass through ChemNet at once.
+_PIECE = 256
 # JTN-VAE in MOSES's own table: mean of three models.
 PUBLISHED = {
     "valid": 1.0, "unique_1000": 1.0, "unique_10000": 0.9996, "novel": 0.914, "fcd_test": 0.395, "fcd_scaffolds": 0.938,
@@ -44,9 +53,13 @@ TITLES = {
 
 
 def cells(config: dict[str, Any]) -> list[Cell]:
-    """A cell for each model."""
+    """A cell for training molecules, and one for each model and prior."""
     shared = {name: value for name, value in config.items() if name != "models"}
-    return [{**shared, "name": name} for name in config["models"]]
+    first = {**shared, "name": "train", "model": None, "prior": None}
+    return [first] + [
+        {**shared, "name": model if prior == "standard" else f"{model}-{prior}", "model": model, "prior": prior}
+        for model, prior in config["models"]
+    ]
 
 
 def wheel(cell: Mapping[str, Any], name: str) -> Path:
@@ -75,33 +88,59 @@ def filters(cell: Mapping[str, Any]) -> list[Any]:
     return [Chem.MolFromSmarts(smarts) for smarts in (*first, *second)]
 
 
-def activations(cell: Mapping[str, Any], texts: Sequence[str]) -> NDArray[np.float64]:
-    """(N, 512) what ChemNet makes of molecules."""
+def activations(cell: Mapping[str, Any], texts: Sequence[str]) -> Iterator[NDArray[np.float64]]:
+    """(N, 512) what ChemNet makes of molecules, in pieces."""
     import torch
 
     sys.path.insert(0, str(wheel(cell, "fcd")))  # pure Python, read from the wheel
     from fcd.fcd import load_ref_model  # type: ignore[import-not-found,unused-ignore]
     from fcd.utils import get_one_hot  # type: ignore[import-not-found,unused-ignore]
 
-    model, parts = load_ref_model(), []
-    with torch.no_grad():
-        for begin in range(0, len(texts), 128):
-            # 350 letters of 35 kinds, as the network was trained; it gets them divided by the number of kinds.
-            letters = np.stack([get_one_hot(text, pad_len=350) for text in texts[begin : begin + 128]]) / 35
-            parts.append(model(torch.from_numpy(letters).float().transpose(1, 2)).double().numpy())
-    return np.concatenate(parts)
+    model = load_ref_model()
+    for begin in range(0, len(texts), _PIECE):
+        # 350 letters of 35 kinds, as the network was trained; it gets them divided by the number of kinds.
+        letters = np.stack([get_one_hot(text, pad_len=350) for text in texts[begin : begin + _PIECE]]) / 35
+        with torch.no_grad():
+            yield model(torch.from_numpy(letters).float().transpose(1, 2)).double().numpy()
+
+
+def facts(cell: Mapping[str, Any], texts: Sequence[str], most: int = 0) -> dict[str, Any]:
+    """What is compared of a set of molecules: moments of activations, and counts of fragments and scaffolds.
+
+    The moments are those of at most so many, chosen at random; 0 is all.
+    """
+    chosen = np.random.default_rng(1).permutation(len(texts))[: most or None]
+    mean, covariance = measures.moments(activations(cell, [texts[i] for i in chosen]))
+    counts = {"fragments": measures.fragments(texts), "scaffolds": measures.scaffolds(texts)}
+    return {"mean": mean, "covariance": covariance, **counts}
+
+
+def reference_facts(cell: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Those of a reference set, made once: MOSES publishes them as a pickle, which is not opened."""
+    chosen = [str(cell[key]) for key in ("molsets_sha256", "fcd_sha256", "reference", "activations")]
+    file = CACHE / f"{part}-{hashlib.sha256(' '.join(chosen).encode()).hexdigest()[:16]}.npz"
+    if not file.exists():
+        made = facts(cell, molecules(cell, part, cell["reference"]), cell["activations"])
+        texts = {name: np.array(json.dumps(made[name])) for name in ("fragments", "scaffolds")}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=file.parent, suffix=".draft", delete=False) as draft:
+            np.savez(draft, **{**made, **texts})
+        os.replace(draft.name, file)
+    with np.load(file) as stored:
+        found: dict[str, Any] = {name: stored[name] for name in stored.files}
+    return {**found, **{name: json.loads(str(found[name])) for name in ("fragments", "scaffolds")}}
 
 
 def drawn(cell: Cell) -> list[str]:
     """Samples of a model, or training molecules chosen at random."""
-    if cell["name"] == "train":
+    if cell["model"] is None:
         train = molecules(cell, "train")
         rng = np.random.default_rng(cell["seed"])
         return [train[i] for i in rng.choice(len(train), min(cell["samples"], len(train)), replace=False)]
     from pellucid.molecules.vae import JunctionTreeVAE
 
-    model = JunctionTreeVAE.load(MODELS / cell["size"] / cell["name"] / "model")
-    return model.sample(cell["samples"], seed=cell["seed"])
+    model = JunctionTreeVAE.load(MODELS / cell["size"] / cell["model"] / "model")
+    return model.sample(cell["samples"], seed=cell["seed"], prior=cell["prior"])
 
 
 def run(cell: Cell) -> dict[str, Any]:
@@ -113,9 +152,7 @@ def run(cell: Cell) -> dict[str, Any]:
     valid = measures.canonical(samples)
     different = list(dict.fromkeys(valid))
     patterns = filters(cell)
-    most = cell["activations"] or len(valid)
-    own = activations(cell, valid[:most])
-    own_fragments, own_scaffolds = measures.fragments(valid), measures.scaffolds(valid)
+    own = facts(cell, valid)
     report = {
         "samples": len(samples),
         "valid": len(valid) / len(samples),
@@ -126,29 +163,28 @@ def run(cell: Cell) -> dict[str, Any]:
         "filters": float(np.mean([measures.passes(text, patterns) for text in valid])),
         "first": different[:10],
     }
-    for name, part in (("test", "test"), ("scaffolds", "test_scaffolds")):
-        reference = molecules(cell, part, cell["reference"])
-        some = np.random.default_rng(1).permutation(len(reference))[: cell["activations"] or None]
-        there = activations(cell, [reference[i] for i in some])
-        report[f"fcd_{name}"] = measures.frechet_distance(own, there)
-        report[f"snn_{name}"] = measures.nearest_similarity(valid, reference)
-        report[f"frag_{name}"] = measures.cosine(measures.fragments(reference), own_fragments)
-        report[f"scaf_{name}"] = measures.cosine(measures.scaffolds(reference), own_scaffolds)
+    for name, part in PARTS.items():
+        there = reference_facts(cell, part)
+        report[f"fcd_{name}"] = measures.frechet_of(own["mean"], own["covariance"], there["mean"], there["covariance"])
+        report[f"snn_{name}"] = measures.nearest_similarity(valid, molecules(cell, part, cell["reference"]))
+        report[f"frag_{name}"] = measures.cosine(there["fragments"], own["fragments"])
+        report[f"scaf_{name}"] = measures.cosine(there["scaffolds"], own["scaffolds"])
     return report
 
 
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each model, and JTN-VAE's published one."""
-    done = [name for name in config["models"] if name in reports]
+    done = [cell["name"] for cell in cells(config) if cell["name"] in reports]
     if not done:
         return "Not run yet."
     rows = {**{name: reports[name] for name in done}, "JTN-VAE, published": PUBLISHED}
     lines = ["| samples of | " + " | ".join(TITLES.values()) + " |", "|---" * (len(TITLES) + 1) + "|"]
     lines += [f"| {name} | " + " | ".join(f"{row[key]:.3f}" for key in TITLES) + " |" for name, row in rows.items()]
-    compared = f"{config['activations']:,}" if config["activations"] else "all"
+    some = f"; FCD with {config['activations']:,} of them, chosen at random" if config["activations"] else ""
     return "\n".join(lines) + (
-        f"\n\n{config['samples']:,} samples. FCD compares {compared} of the samples with as many reference molecules; "
-        "MOSES compares all, so that ours is a little larger at equal quality: see the row of training molecules."
+        f"\n\n{config['samples']:,} samples of each, compared with all molecules of the two sets, as MOSES does{some}. "
+        'Those of models named "fitted" are drawn from the Gaussian of the codes of training molecules, the others '
+        'from N(0, I). The row "train" is made of training molecules: what is left of FCD there is chance.'
     )
 
 
@@ -166,8 +202,10 @@ def main() -> None:
         ready = [
             cell
             for cell in cells(config)
-            if cell["name"] == "train" or (MODELS / config["size"] / cell["name"] / "model").is_dir()
+            if cell["model"] is None or (MODELS / config["size"] / cell["model"] / "model").is_dir()
         ]
+        for part in PARTS.values():  # once, and not in every cell
+            reference_facts(ready[0], part)
         run_cells(ready, run, REPORTS / config["size"], arguments.jobs)
     text = table(config, read_reports(REPORTS / config["size"]))
     print(text)

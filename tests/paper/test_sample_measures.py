@@ -20,7 +20,8 @@ def similarities(first, second):
     return np.array([[TanimotoSimilarity(a, b) for b in prints[1]] for a in prints[0]])
 
 
-def test_similarities_are_those_of_all_pairs():
+def test_similarities_are_those_of_all_pairs_in_any_pieces(monkeypatch):
+    monkeypatch.setattr(measures, "_BLOCK", 5)
     assert measures.nearest_similarity(FIRST, SECOND) == pytest.approx(similarities(FIRST, SECOND).max(1).mean())
     assert measures.internal_diversity(FIRST) == pytest.approx(1 - similarities(FIRST, FIRST).mean(), rel=1e-5)
 
@@ -52,3 +53,6 @@ def test_frechet_distances_are_those_of_the_formula():
     expected = ((a.mean(0) - b.mean(0)) ** 2).sum() + np.trace(c1 + c2 - 2 * sqrtm(c1 @ c2).real)
     assert measures.frechet_distance(a, b) == pytest.approx(expected)
     assert measures.frechet_distance(a, a) == pytest.approx(0, abs=1e-9)
+    mean, covariance = measures.moments([a[:7], a[7:8], a[8:]])
+    assert mean == pytest.approx(a.mean(0))
+    assert covariance == pytest.approx(c1)

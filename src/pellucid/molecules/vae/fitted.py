@@ -11,6 +11,7 @@ from pellucid.molecules.analogs import RGroups
 from pellucid.molecules.fitted import GROUPS, REJECTED
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.networks import TreeAutoencoder
+from pellucid.molecules.vae.prior import FittedPrior
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.schemas import Size
 from pellucid.storage import TEXTS, TextFile, optional, plain, stored
@@ -29,17 +30,23 @@ class FittedAutoencoder(Fitted):
     rejected: tuple[Rejection, ...] = stored(REJECTED)
     rejected_counts: dict[str, int] = stored(plain(dict[str, Size]))
     calibration: Calibration | None = stored(optional(Calibration))
+    prior: FittedPrior | None = stored(optional(FittedPrior))
+    """Where the codes of training molecules are; models of earlier versions have none."""
 
     @classmethod
     def check(cls, record: Mapping[str, Any], model: Any) -> None:
-        """Means and log-variances of all coordinates in the calibration."""
+        """All coordinates in the prior, and their means and log-variances in the calibration."""
+        if record["prior"] is not None:
+            record["prior"].require_size(2 * model.latent)
         if record["calibration"] is not None:
             record["calibration"].require_outputs(4 * model.latent, "calibration")
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of version 0.1 have no calibration, another name for numbers of rejected rows, no positional code."""
+        """Models of version 0.1 have no calibration and no prior, another name for numbers of rejected rows, and no
+        positional code.
+        """
         settings = content.get("settings")
         if isinstance(settings, dict):
             content = {**content, "settings": {"positional": False, **settings}}
-        return {"calibration": None, "rejected_counts": content.get("left_out", {}), **content}
+        return {"calibration": None, "prior": None, "rejected_counts": content.get("left_out", {}), **content}

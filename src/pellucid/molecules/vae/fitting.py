@@ -16,14 +16,19 @@ from pellucid.molecules.fingerprints import Fingerprints
 from pellucid.molecules.vae.batches import DecoderBatch, EncoderBatch, decoder_batch, encoder_batch
 from pellucid.molecules.vae.corpus import Corpus
 from pellucid.molecules.vae.fitted import FittedAutoencoder
+from pellucid.molecules.vae.measuring import posteriors
 from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
 from pellucid.molecules.vae.networks import TreeAutoencoder
+from pellucid.molecules.vae.prior import FittedPrior
 from pellucid.neighborhoods import Neighborhoods
 from pellucid.training import Batches, Fit
 from pellucid.training.fits import History
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
+
+# Training molecules whose codes the prior is fitted to.
+_PRIOR_SIZE = 10_000
 
 
 class GameBatch(NamedTuple):
@@ -142,7 +147,8 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
         return {"data": self.corpus.key(), "validation": self.share}
 
     def result(self, history: History) -> FittedAutoencoder:
-        """The trained network, and the molecules among which neighbors are looked for."""
+        """The trained network, where its codes are, and the molecules among which neighbors are looked for."""
+        some = np.random.default_rng(self.model.seed).permutation(self.learned)[:_PRIOR_SIZE]
         return FittedAutoencoder(
             network=self.network,
             history=history,
@@ -152,4 +158,5 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             rejected=self.corpus.rejected,
             rejected_counts=dict(self.corpus.reasons),
             calibration=None,
+            prior=FittedPrior.of(posteriors(self.network, self.vocabulary, self.corpus, some)),
         )

@@ -33,6 +33,7 @@ from pellucid.molecules.vae.generation import decode
 from pellucid.molecules.vae.measuring import PIECE, bound, encoder_scores, generator_of, posteriors
 from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
 from pellucid.molecules.vae.networks import TreeAutoencoder
+from pellucid.molecules.vae.prior import FittedPrior
 from pellucid.molecules.vae.scores import Elbo, EncoderScores
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.named_games import named_game
@@ -141,6 +142,8 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         One record of losses per epoch.
     calibration_ : Calibration, optional
         How far trees can be trusted, learned from held-out molecules; see `calibrate`.
+    prior_ : FittedPrior, optional
+        Where the codes of training molecules are; models of earlier versions have none.
     rejected_ : tuple of Rejection
         Rejected rows, with the reason; of many the first thousand.
     rejected_counts_ : dict of str to int
@@ -175,6 +178,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     rejected_ = FittedAttribute[tuple[Rejection, ...]]()
     rejected_counts_ = FittedAttribute[dict[str, int]]()
     calibration_ = FittedAttribute[Calibration | None]()
+    prior_ = FittedAttribute[FittedPrior | None]()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -292,8 +296,15 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         """The molecules that come back from the means of the encodings."""
         return self.decode(self.encode(smiles).mean)
 
-    def sample(self, count: int, *, seed: int = 0, greedy: bool = False) -> list[str]:
-        """Molecules from the prior.
+    def sample(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        greedy: bool = False,
+        prior: Literal["standard", "fitted"] = "standard",
+    ) -> list[str]:
+        """Molecules from points of a Gaussian.
 
         Parameters
         ----------
@@ -303,14 +314,30 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
             Seed of the points, and of the decoder's random choices.
         greedy : bool
             Let the decoder take what is most likely at every step, rather than draw at random.
+        prior : {"standard", "fitted"}
+            "standard" draws points from N(0, I), the prior of the bound; "fitted" from the Gaussian with mean and
+            covariance of the codes of training molecules, see `FittedPrior`. Where nats are cheap, molecules are far
+            from most points of N(0, I).
         """
         network, vocabulary = self.network_, self.vocabulary_
+        if prior not in ("standard", "fitted"):
+            raise InputError('`prior` must be "standard" or "fitted"', got=f"{prior!r}", parameter="prior")
+        fitted = self.prior_ if prior == "fitted" else None
+        if prior == "fitted" and fitted is None:
+            raise InputError(
+                "A model must know where its codes are to draw there",
+                got="one saved by an earlier version",
+                cure='train it again, or use prior="standard"',
+                parameter="prior",
+            )
         # One source of random numbers for points and decisions, which must not depend on each other.
         generator, count = generator_of(seed), _checks.whole(count, 1, "count")
         molecules: list[str] = []
         while len(molecules) < count:
             z = torch.randn(min(PIECE, count - len(molecules)), 2 * self.latent, generator=generator)
-            molecules += decode(network, vocabulary, z, None if greedy else generator)
+            molecules += decode(
+                network, vocabulary, z if fitted is None else fitted.points(z), None if greedy else generator
+            )
         return molecules
 
     def sample_near(self, smiles: str, count: int, *, spread: float = 1.0, seed: int = 0) -> list[str]:
