@@ -1,0 +1,132 @@
+"""What the paper says about toxicity, and what is asked for: our numbers, with intervals, and whether it holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from paper.runs import half_width
+from paper.tox21_models import NOT_RUN, Study, difference
+
+# The paper's Table 1.
+TABLE1 = {
+    "DEEP": {"accuracy": 0.815, "witness_accuracy": 0.818, "local_auc": 0.735, "global_auc": 0.922},
+    "GAME, symmetric": {"accuracy": 0.826, "witness_accuracy": 0.824, "local_auc": 0.759, "global_auc": 0.967},
+    "GAME, uniform": {"accuracy": 0.744, "witness_accuracy": 0.742, "local_auc": 0.764, "global_auc": 0.959},
+}
+YES, NO, UNKNOWN = "holds", "**does not hold**", "cannot be told"
+# Of one model: the accuracy, how well its witnesses order molecules, and how often DEEP's held-out share.
+AIM_ACCURACY, AIM_GLOBAL, AIM_TIMES = 0.84, 0.97, 2.0
+
+
+class Claim(NamedTuple):
+    """A statement, the paper's numbers for it, ours, and the verdict."""
+
+    text: str
+    paper: str
+    ours: str
+    verdict: str
+
+
+def verdict(differences: np.ndarray, *, least: float = 0.0) -> str:
+    """Whether paired differences are above 0, by their 95 % interval; "at least" claims allow as little as `least`."""
+    if len(differences) < 2:
+        return UNKNOWN
+    mean, half = differences.mean(), half_width(differences)
+    if mean + half < 0:
+        return NO
+    return YES if mean - half > least else UNKNOWN
+
+
+def claims(study: Study) -> list[Claim]:
+    """All statements of the models that are finished."""
+    found: list[Claim] = []
+    symmetric, uniform = study.cells["GAME, symmetric"], study.cells["GAME, uniform"]
+
+    def add(
+        text: str, model: str, name: str, measure: str, than: str = "DEEP", sign: int = 1, least: float = 0.0
+    ) -> None:
+        other = study.cells[than]
+        if other is not None and study.seeds(name):
+            ours = study.gains(name, measure, than=other)
+            paper = TABLE1[model][measure] - TABLE1[than][measure]
+            found.append(Claim(text, f"{paper:+.3f}", difference(ours), verdict(sign * ours, least=least)))
+
+    if symmetric is not None:
+        game, tolerance = "GAME, symmetric", study.config["tolerance"]
+        add(
+            f"GAME symmetric is at least as accurate as DEEP (within {tolerance:g})",
+            game, symmetric, "accuracy", least=-tolerance,
+        )  # fmt: skip
+        add("GAME symmetric is more transparent locally (AUC_B)", game, symmetric, "local_auc")
+        add("GAME symmetric is more transparent globally (AUC_D)", game, symmetric, "global_auc")
+        ours = study.gains(symmetric, "far_auc")
+        found.append(
+            Claim(
+                "GAME symmetric is more transparent locally, pairs closer than the bound ignored",
+                "",
+                difference(ours),
+                verdict(ours),
+            )
+        )
+    if uniform is not None:
+        game = "GAME, uniform"
+        add("GAME uniform is more transparent locally than DEEP (AUC_B)", game, uniform, "local_auc")
+        if symmetric is not None:
+            add(
+                "GAME uniform is more transparent locally than GAME symmetric (AUC_B)",
+                game, uniform, "local_auc", "GAME, symmetric",
+            )  # fmt: skip
+        add("GAME uniform costs accuracy", game, uniform, "accuracy", sign=-1)
+    if study.seeds("tree") and study.seeds("deep"):
+        for model, name in study.cells.items():
+            if name is not None and study.seeds(name):
+                ours = study.gains(name, "accuracy", than="tree")
+                paper = f"{TABLE1[model]['accuracy'] - 0.617:+.3f}"
+                found.append(
+                    Claim(f"{model} is more accurate than the vanilla tree", paper, difference(ours), verdict(ours))
+                )
+    last = study.config["deltas"][-1]
+    small, deep = study.by_delta("GAME", last), study.by_delta("DEEP", 0)
+    if small is not None and deep is not None:
+        text = f"GAME at Δ = {last} is above DEEP at Δ = 0 (AUC_D; one seed, no interval)"
+        found.append(Claim(text, "+0.036", f"{small - deep:+.3f}", YES if small > deep else NO))
+    return [*found, *aims(study)]
+
+
+def aims(study: Study) -> list[Claim]:
+    """What is asked for of one model: the game that comes closest, by trees and by contributions."""
+    found = []
+    least = (AIM_ACCURACY, AIM_GLOBAL, AIM_TIMES)
+    for family, than in (("trees", "trees"), ("contributions", "trees"), ("contributions", "contributions")):
+        numbers = {name: _aim(study, name, family, than) for name in study.games()}
+        if not numbers:
+            return []
+        met = {name: sum(map(float.__ge__, values, least)) for name, values in numbers.items()}
+        best = max(numbers, key=lambda name: (met[name], numbers[name][2]))
+        accuracy, auc, times = numbers[best]
+        found.append(
+            Claim(
+                f"Our aim: AUC(f, y), AUC_D and held-out variance explained by {family} over that of DEEP by {than}",
+                f"(aim) {AIM_ACCURACY:g}, {AIM_GLOBAL:g}, {AIM_TIMES:g} times",
+                f"{study.games()[best]}: {accuracy:.3f}, {auc:.3f}, {times:.2f} times",
+                YES if met[best] == len(least) else NO,
+            )
+        )
+    return found
+
+
+def _aim(study: Study, name: str, family: str, than: str) -> tuple[float, float, float]:
+    deep = np.mean([study.report("deep", seed)["test"][than]["held_out"] for seed in study.seeds(name)])
+    accuracy, auc, explained = (
+        float(study.scores(name, measure, family).mean()) for measure in ("accuracy", "global_auc", "held_out")
+    )
+    return accuracy, auc, explained / float(deep)
+
+
+def table(study: Study) -> str:
+    found = claims(study)
+    if not found:
+        return NOT_RUN
+    rows = ["| claim | the paper | ours | verdict |", "|---|---|---|---|"]
+    return "\n".join([*rows, *(f"| {c.text} | {c.paper} | {c.ours} | {c.verdict} |" for c in found)])
