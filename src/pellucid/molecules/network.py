@@ -7,6 +7,7 @@ from typing import final
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from pellucid.molecules.features import ATOM_FEATURES, BOND_FEATURES
 from pellucid.molecules.graphs import GraphBatch, Graphs
@@ -50,6 +51,37 @@ class BondMessages(nn.Module):
 
     def forward(self, graphs: GraphBatch) -> Tensor:
         """(atoms, width)."""
+        return self._shared(graphs) if self._shares(graphs) else self._plain(graphs)
+
+    def _shares(self, graphs: GraphBatch) -> bool:
+        """Whether bonds of equal surroundings have equal messages, and kernels can compute them."""
+        return (
+            not (self.training and self.dropout.p > 0)
+            and not (graphs.V.requires_grad or graphs.E.requires_grad)
+            and all(
+                part.device.type == "cpu" and part.dtype == self.W_i.weight.dtype in (torch.float32, torch.float64)
+                for part in (graphs.V, graphs.E, self.W_i.weight)
+            )
+            and not torch.is_autocast_enabled("cpu")
+            and not torch.compiler.is_compiling()
+            and not torch._C._functorch.is_functorch_wrapped_tensor(self.W_i.weight)
+        )
+
+    def _shared(self, graphs: GraphBatch) -> Tensor:
+        """Computed once for all bonds, and all atoms, whose surroundings are equal."""
+        from pellucid.molecules._environments import Environments, list_sums, passed_on
+
+        found = Environments.of(graphs, self.depth)
+        begin = graphs.edge_index[0][found.bonds]
+        first = self.W_i(torch.cat([graphs.V[begin], graphs.E[found.bonds]], dim=1))
+        bonds = torch.relu(first)
+        for level in found.rounds:
+            bonds = passed_on(level, first, bonds, self.W_h.weight)
+        own, arrived = self.W_o.weight.split([graphs.V.shape[1], bonds.shape[1]], dim=1)
+        first = linear(graphs.V[found.atoms], own, self.W_o.bias)
+        return list_sums(passed_on(found.last, first, bonds, arrived), found.numbers)
+
+    def _plain(self, graphs: GraphBatch) -> Tensor:
         source, target = graphs.edge_index
         first = self.W_i(torch.cat([graphs.V[source], graphs.E], dim=1))
         bonds = torch.relu(first)
