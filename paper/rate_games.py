@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 from paper import rates
-from paper.moses import corpus
-from paper.rates import README, REPORTS, deep_cell
+from paper.rates import README, REPORTS, corpus, deep_cell
 from paper.runs import Cell, Stage, load_config, read_reports, run_stages, write_section
 
 Reports = Mapping[str, Mapping[str, Any]]
@@ -92,7 +91,7 @@ def try_weight(cell: Cell) -> dict[str, Any]:
     from pellucid.molecules._arguments import hold_out_molecules
 
     torch.set_num_threads(1)  # cells run side by side
-    learned = corpus(bool(cell.get("embedded")), "train", cell["molecules"])
+    learned = corpus(bool(cell.get("embedded")), "train", cell["molecules"], cell["chosen"])
     model = rates.new_model(cell).fit(learned, validation=cell["validation"], progress=False)
     last = model.history_[-1]
     _, held_out = hold_out_molecules(len(learned), cell["validation"], cell["seed"])

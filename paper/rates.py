@@ -11,14 +11,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from paper.moses import corpus
+from paper import moses
 from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
 
 if TYPE_CHECKING:
-    from pellucid.molecules.vae import JunctionTreeVAE
+    from pellucid.molecules.vae import Corpus, JunctionTreeVAE
 
 REPORTS = ROOT / "paper" / "rates"
 README = ROOT / "paper" / "README.md"
@@ -51,6 +52,20 @@ def deep_cell(config: dict[str, Any], positional: bool, weight: float, free: flo
     }
 
 
+@lru_cache(maxsize=2)
+def corpus(embedded: bool, part: Literal["train", "test"], count: int, seed: int) -> Corpus:
+    """Junction trees of molecules chosen at random: the files of MOSES are ordered, and beginnings are no sample."""
+    from pellucid.molecules.vae import Corpus
+    from pellucid.molecules.vae.corpus_format import rows_of
+
+    if embedded:
+        return moses.corpus(embedded, part, count)
+    from pellucid.molecules import moses as file_of
+
+    texts = [text for _, text in rows_of(file_of(part))]
+    return Corpus.build([texts[i] for i in np.random.default_rng(seed).permutation(len(texts))[:count]], progress=False)
+
+
 def run(cell: Cell) -> dict[str, Any]:
     """Train and measure one cell."""
     import torch
@@ -59,12 +74,12 @@ def run(cell: Cell) -> dict[str, Any]:
     torch.set_num_threads(1)  # cells run side by side
     embedded = bool(cell.get("embedded"))
     folder = MODELS / cell["size"] / cell["name"]
-    learned = corpus(embedded, "train", cell["molecules"])
+    learned = corpus(embedded, "train", cell["molecules"], cell["chosen"])
     start = time.monotonic()
     model = new_model(cell).fit(learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False)
     trained = time.monotonic() - start
     model.save(folder / "model")
-    test = corpus(embedded, "test", cell["test"])
+    test = corpus(embedded, "test", cell["test"], cell["chosen"])
     known, _ = test.encodable(model.vocabulary_)
     texts = [test.smiles(int(i)) for i in known]
     terms = model.elbo(texts).to_dict()
@@ -144,7 +159,7 @@ def minutes_of_a_cell(cell: Cell, steps: int = 5) -> float:
     from pellucid.molecules.vae.fitting import AutoencoderFit
 
     torch.set_num_threads(1)
-    few = corpus(bool(cell.get("embedded")), "train", min(cell["molecules"], 1000))
+    few = corpus(bool(cell.get("embedded")), "train", min(cell["molecules"], 1000), cell["chosen"])
     fit = AutoencoderFit(new_model({**cell, "centers": 1, "pool": 1, "game": None}), few, validation=0)
     optimizer, generator = torch.optim.Adam(fit.network.parameters()), torch.Generator().manual_seed(0)
 

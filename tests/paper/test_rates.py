@@ -36,3 +36,14 @@ def test_what_came_back():
 
 def test_a_table_without_rows_says_so():
     assert rates.table(load_config("rates", "cpu"), {}) == "Not run yet."
+
+
+def test_molecules_are_chosen_from_the_whole_file(monkeypatch, tmp_path):
+    texts = ["C" * n for n in range(1, 31)]
+    (tmp_path / "train.csv").write_text("\n".join(["SMILES", *texts]))
+    monkeypatch.setattr("pellucid.molecules.moses", lambda part: tmp_path / f"{part}.csv")
+    first, other = (rates.corpus(False, "train", 12, seed) for seed in (0, 1))
+    found = [[one.smiles(i) for i in range(len(one))] for one in (first, other)]
+    assert all(len(set(part)) == 12 and set(part) <= set(texts) for part in found)
+    assert set(found[0]) != set(found[1])
+    assert max(map(len, found[0])) > 12
