@@ -24,9 +24,9 @@ def test_the_operation_gives_the_messages_and_gradients_of_the_formulas(chosen, 
         assert torch.allclose(fast, plain, rtol=1e-12)
         weight = torch.randn(plain.shape, generator=generator, dtype=torch.float64)
         found = torch.autograd.grad(fast, given, weight)
-        wanted = torch.autograd.grad(plain, given, weight, allow_unused=True, materialize_grads=True) if len(
-            plain
-        ) else [torch.zeros_like(x) for x in given]  # fmt: skip
+        wanted = [torch.zeros_like(tensor) for tensor in given]
+        if len(plain):
+            wanted = torch.autograd.grad(plain, given, weight, allow_unused=True, materialize_grads=True)
         for ours, theirs in zip(found, wanted, strict=True):
             assert torch.allclose(ours, theirs, rtol=1e-10, atol=1e-12)
 

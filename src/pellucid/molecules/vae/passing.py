@@ -76,9 +76,7 @@ class _Messages(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, features: Tensor, reset: Tensor, update: Tensor, fresh: Tensor, order: MessagePass
-    ) -> Tensor:
+    def forward(ctx: Any, features: Tensor, reset: Tensor, update: Tensor, fresh: Tensor, order: MessagePass) -> Tensor:
         width, count = len(reset), len(order.sources)
         rows, pairs = _sizes(order)
         r, z, c = (part.contiguous() for part in features.index_select(0, order.sources).chunk(3, dim=1))
@@ -101,13 +99,13 @@ class _Messages(torch.autograd.Function):
                 c_.addmm_(k, fresh.T)
             torch.lerp(s, c_.tanh_(), z_.sigmoid_(), out=h)
             torch.mm(h, reset.T, out=u)
-        messages = messages.contiguous()
+        result: Tensor = messages.contiguous()
         ctx.order, ctx.nodes = order, len(features)
-        ctx.save_for_backward(features, reset, update, fresh, messages, reached, arriving, r, z, c)
-        return messages
+        ctx.save_for_backward(features, reset, update, fresh, result, reached, arriving, r, z, c)
+        return result
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         features, reset, update, fresh, messages, reached, arriving, r, z, c = ctx.saved_tensors
         order: MessagePass = ctx.order
         if torch.is_grad_enabled():  # the gradient is to be differentiated again
@@ -162,5 +160,7 @@ def _sizes(order: MessagePass) -> tuple[list[int], list[int]]:
 
 def _plain_gradients(inputs: tuple[Tensor, ...], order: MessagePass, gradient: Tensor) -> tuple[Tensor | None, ...]:
     wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    found = iter(torch.autograd.grad(plain_messages(*inputs, order), wanted, gradient, create_graph=True))
+    features, reset, update, fresh = inputs
+    messages = plain_messages(features, reset, update, fresh, order)
+    found = iter(torch.autograd.grad(messages, wanted, gradient, create_graph=True))
     return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)
