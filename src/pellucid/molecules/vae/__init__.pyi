@@ -7,6 +7,7 @@ from .networks import Reconstruction as Reconstruction
 from .networks import TreeAutoencoder as TreeAutoencoder
 from .optimizing import Optimization as Optimization
 from .optimizing import optimize as optimize
+from .prior import FittedPrior as FittedPrior
 from .properties import LatentProperty as LatentProperty
 from .scores import Elbo as Elbo
 from .scores import EncoderScores as EncoderScores
