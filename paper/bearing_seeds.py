@@ -173,8 +173,8 @@ def conditions(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]])
     hours = sum(report["wall_seconds"] for report in reports.values()) / 3600
     parts = next(iter(reports.values()))["sequences"]
     return (
-        f"{sum(parts.values()):,} sequences ({config['share']:.0%} of the data), {config['epochs']} passes, batches of {config['batch_size']}, peak rate "
-        f"{config['learning_rate']:g}, width {config['width']}, "
+        f"{sum(parts.values()):,} sequences ({config['share']:.0%} of the data), {config['epochs']} passes, batches of "
+        f"{config['batch_size']}, peak rate {config['learning_rate']:g}, width {config['width']}, "
         f"{'LSTM trained in bfloat16, ' if config['mixed'] else ''}measured in float32; seeds "
         f"{', '.join(map(str, config['seeds']))}. {len(reports)} cells, {hours:.1f} hours of one core in all, commit"
         f"{'s' if len(commits) > 1 else ''} {', '.join(commits)}."

@@ -65,11 +65,11 @@ def chosen(config: dict[str, Any], reports: Reports) -> list[float]:
 
 
 def compared_cells(config: dict[str, Any], weights: list[float]) -> list[Cell]:
-    """DEEP and GAME at each rate, then the held-out game at the rate of use, then other seeds, then the rest."""
+    """DEEP and GAME at each rate, that of use first, then the held-out game there, then other seeds, then the rest."""
     pairs = [(deep, game_cell(deep, weight)) for deep, weight in zip(deep_cells(config), weights, strict=True)]
     held_out = [game_cell(deep, game["weight"], held_out=True) for deep, game in pairs]
     others = [with_seed(cell, seed) for seed in config["seeds"][1:] for pair in pairs for cell in pair]
-    return [*(cell for pair in pairs for cell in pair), held_out[-1], *others, *held_out[:-1]]
+    return [*(cell for pair in pairs for cell in pair), held_out[0], *others, *held_out[1:]]
 
 
 def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:

@@ -114,3 +114,31 @@ def test_a_network_begins_as_the_law_that_it_is_told(lags):
     torch.testing.assert_close(gaussian.mean[:, 7], lagged @ weights + offset, rtol=1e-4, atol=1e-4)
     spread = gaussian.factor[1, 3] @ gaussian.factor[1, 3].T
     torch.testing.assert_close(spread, covariance, rtol=1e-4, atol=1e-4)
+
+
+def test_mixed_precision_is_for_training_alone():
+    torch.manual_seed(0)
+    network = Network(3, width=32, mixed=True)
+    x = sequences(20).float()
+    trained, _ = network.train()(x)
+    used, _ = network.eval()(x)
+    network.mixed = False
+    assert torch.equal(used.mean, network(x)[0].mean)
+    assert trained.mean.dtype == torch.float32
+    # bfloat16 has 8 bits, so that rounding shows, but no more than that.
+    gap = (trained.mean - used.mean).abs().max()
+    assert 0 < gap < 0.02 * used.mean.abs().max()
+
+
+@pytest.mark.parametrize(("kernel", "lags"), [(9, 0), (3, 5), (5, 3)])
+def test_the_product_is_the_convolution(kernel, lags):
+    torch.manual_seed(0)
+    network = Network(3, width=8, kernel=kernel, lags=lags).double()
+    x = sequences(12)
+    padded = torch.cat([x.new_zeros(2, kernel - 1, 3), x], dim=1)
+    features = torch.relu(network.convolution(padded.mT)).mT
+    features, _ = network.recurrence(features)
+    expected = network.output(torch.relu(network.hidden(features)))[..., :3]
+    if lags:
+        expected = expected + network._linear(torch.cat([x.new_zeros(2, lags - 1, 3), x], dim=1), 12)
+    assert torch.allclose(network(x)[0].mean, expected, atol=1e-12)

@@ -43,6 +43,7 @@ class SeriesSettings(TrainingOptions):
         default_text="chosen by cross-validation",
         minimum=0,
     )
+    mixed: bool = option(False, "Train the network's LSTM in bfloat16, which some processors multiply faster.")
     patience: int = option(5, "Stop early after this many epochs without a better validation loss.", minimum=1)
 
 
@@ -66,7 +67,7 @@ def plan_training(
 
     recordings = source.data
     test = _test_recordings(source, settings)
-    values = settings.chosen("context", "horizon", "order", "radius", "ridge", "linear", "patience")
+    values = settings.chosen("context", "horizon", "order", "radius", "ridge", "linear", "mixed", "patience")
     if weight is not None:
         values["weight"] = weight
     game = None if settings.game == "none" else settings.game
