@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -223,7 +222,7 @@ def real_molecules(cell: Cell) -> dict[str, Any]:
 
 
 def pool_of(cell: Cell) -> tuple[str, ...]:
-    """The first molecules of MOSES; in the smallest size the series again."""
+    """Molecules of MOSES, chosen at random, as its file is ordered; in the smallest size the series again."""
     from paper.tox21 import table
 
     if cell.get("embedded"):
@@ -232,8 +231,9 @@ def pool_of(cell: Cell) -> tuple[str, ...]:
     from pellucid.molecules.table import canonicals
 
     with gzip.open(moses("train"), "rt") as stream:
-        rows = islice(csv.DictReader(stream), cell["pool"])
-        return tuple(dict.fromkeys(canonicals([row["SMILES"] for row in rows], "pool")))
+        texts = [row["SMILES"] for row in csv.DictReader(stream)]
+    chosen = np.random.default_rng(cell["seed"]).permutation(len(texts))[: cell["pool"]]
+    return tuple(dict.fromkeys(canonicals([texts[i] for i in chosen], "pool")))
 
 
 # -- the vanilla tree ----------------------------------------------------------------------------------------------
