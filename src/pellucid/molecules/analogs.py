@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple, final
 
 from rdkit import Chem, rdBase
@@ -109,18 +110,29 @@ class RGroups:
 
     def exchanged(self, smiles: str) -> Iterator[str]:
         """Canonical SMILES of all molecules in which one group is exchanged; each once, the molecule itself not."""
+        return (text for text, _ in self.exchanged_molecules(smiles))
+
+    def exchanged_molecules(self, smiles: str) -> Iterator[tuple[str, Chem.Mol]]:
+        """The same with the molecules that the SMILES stand for."""
         molecule = Chem.MolFromSmiles(smiles)
         seen = {Chem.MolToSmiles(molecule)}
         with rdBase.BlockLogs():
             for cut in cuts(molecule, largest=self.largest):
+                rest = Chem.MolFromSmiles(cut.rest)
                 for group in self.by_kind.get(cut.kind, ()):
                     if group == cut.group:
                         continue
-                    joined = Chem.molzip(Chem.MolFromSmiles(f"{cut.rest}.{group}"))
+                    joined = Chem.molzip(rest, _molecule_of_group(group))
                     text = Chem.MolToSmiles(joined) if joined is not None else ""
-                    if text and text not in seen and Chem.MolFromSmiles(text) is not None:
+                    if text and text not in seen and (made := Chem.MolFromSmiles(text)) is not None:
                         seen.add(text)
-                        yield text
+                        yield text, made
+
+
+@lru_cache(maxsize=4096)
+def _molecule_of_group(text: str) -> Chem.Mol:
+    """Read once: the same groups hang on all molecules."""
+    return Chem.MolFromSmiles(text)
 
 
 def _check_group(text: str) -> None:

@@ -311,12 +311,12 @@ def similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) -
     """For each center its analogs above the threshold, most similar first."""
     result: list[list[tuple[str, float]]] = []
     for center in centers:
-        analogs = list(groups.exchanged(center))
+        analogs = list(groups.exchanged_molecules(center))
         if not analogs:
             result.append([])
             continue
-        hits = rule.fingerprints(analogs).similar_to(rule.fingerprints([center]), threshold=rule.threshold)
-        best = sorted((-float(s), analogs[j]) for j, s in zip(hits.members, hits.similarity, strict=True))
+        hits = rule.fingerprints(made for _, made in analogs).similar_to(rule.fingerprints([center]), threshold=rule.threshold)
+        best = sorted((-float(s), analogs[j][0]) for j, s in zip(hits.members, hits.similarity, strict=True))
         result.append([(text, -s) for s, text in best[: rule.most]])
     return result
 
