@@ -123,9 +123,13 @@ def _pack(smiles: Sequence[str]) -> _PackedGraphs:
     atom_counts, bond_counts = [], []
     for text in smiles:
         molecule = molecule_of(text)
-        atoms += [atom_numbers.setdefault(AtomKind.of(atom), len(atom_numbers)) for atom in molecule.GetAtoms()]
-        bonds += [bond_numbers.setdefault(BondKind.of(bond), len(bond_numbers)) for bond in molecule.GetBonds()]
-        ends += [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+        # By index: RDKit's sequences of atoms and bonds take twice as long.
+        for i in range(molecule.GetNumAtoms()):
+            atoms.append(atom_numbers.setdefault(AtomKind.of(molecule.GetAtomWithIdx(i)), len(atom_numbers)))
+        for i in range(molecule.GetNumBonds()):
+            bond = molecule.GetBondWithIdx(i)
+            bonds.append(bond_numbers.setdefault(BondKind.of(bond), len(bond_numbers)))
+            ends.append((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
         atom_counts.append(molecule.GetNumAtoms())
         bond_counts.append(molecule.GetNumBonds())
     return _PackedGraphs(
