@@ -1,10 +1,12 @@
 """The toxicity study (the paper's section 5.1 and appendix): `python -m paper.tox21 --size cpu`.
 
 Seed by seed: DEEP, the vanilla tree, the games of trees at several weights, the held-out games, and the uniform game,
-which starts from DEEP's weights. All models of a seed have the same split, initialization and order. Last, with what
-the validation sets chose, the smaller trees of Table 2 and what the figures need. Each cell leaves a report in
-`paper/tox21/<size>/`; tables and figures are made from them by `python -m paper.tox21_results`. Repeating an
-interrupted call goes on where it stopped.
+which starts from DEEP's weights. All models of a seed have the same split, initialization and order. The first seed is
+run whole; the others begin with the weight and the margin that were chosen so far, and their other weights follow, so
+that a run that is cut short has as many seeds as possible of what the claims rest on. Last, with what the validation
+sets chose, the smaller trees of Table 2 and what the figures need. Each cell leaves a report in `paper/tox21/<size>/`;
+tables and figures are made from them by `python -m paper.tox21_results`. Repeating an interrupted call goes on where
+it stopped.
 
 The cells of a seed run one after the other in one process (`--jobs 1`), which prepares their molecules once. Two
 calls with different `--seeds` may run side by side.
@@ -68,13 +70,20 @@ def uniform_cell(config: dict[str, Any], seed: int, margin: float) -> Cell:
     return cell(config, f"uniform-{margin:g}", seed, "uniform", **warm)
 
 
-def seed_cells(config: dict[str, Any], seed: int, margins: Sequence[float]) -> list[Cell]:
-    """All models of a seed, in the order in which they matter."""
+def weight_cells(config: dict[str, Any], seed: int, weights: Sequence[float]) -> list[Cell]:
+    """The symmetric game at several weights."""
+    return [cell(config, f"symmetric-{w:g}", seed, "symmetric", weight=w) for w in weights]
+
+
+def seed_cells(
+    config: dict[str, Any], seed: int, margins: Sequence[float], weights: Sequence[float] | None = None
+) -> list[Cell]:
+    """The models of a seed, in the order in which they matter; at all weights, unless some are named."""
     first = seed == config["seeds"][0]
     cells = [
         cell(config, "deep", seed, None, deltas=[0, *config["deltas"]]),
         cell(config, "tree", seed, None, kind="tree", depths=config["depths"]),
-        *(cell(config, f"symmetric-{w:g}", seed, "symmetric", weight=w) for w in config["weights"]),
+        *weight_cells(config, seed, config["weights"] if weights is None else weights),
         *(held_out_cell(config, seed, "tree", w) for w in config["held_out"]),
         *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"]),
         *(uniform_cell(config, seed, m) for m in margins),
@@ -146,9 +155,13 @@ def stages(config: dict[str, Any], folder: Path, seeds: Sequence[int] = ()) -> I
     """Seed by seed; weight and margin are chosen by reports of those before."""
     first = config["seeds"][0]
     for seed in seeds or config["seeds"]:
-        margin = chosen_margin(config, read_reports(folder))
+        reports = read_reports(folder)
+        weight, margin = chosen_weight(config, reports), chosen_margin(config, reports)
+        weights = config["weights"] if seed == first or weight is None else [weight]
         margins = config["margins"] if seed == first else [] if margin is None else [margin]
-        yield Stage(seed_cells(config, seed, margins), note=f"seed {seed}")
+        yield Stage(seed_cells(config, seed, margins, weights), note=f"seed {seed}")
+    for seed in seeds or config["seeds"]:
+        yield Stage(weight_cells(config, seed, config["weights"]), note=f"seed {seed}, all weights")
     reports = read_reports(folder)
     weight, margin = chosen_weight(config, reports), chosen_margin(config, reports)
     if weight is None or margin is None:
