@@ -62,7 +62,13 @@ class CheckpointWriter(Callback):
         # What a network draws by itself, such as dropout, depends on the seed and the step alone, too.
         # Each process draws for its own part.
         rank = _processes.current().rank
-        torch.manual_seed((self.batches.seed or 0) * 1_000_003 + trainer.global_step + rank * 2**40)
+        seed = (self.batches.seed or 0) * 1_000_003 + trainer.global_step + rank * 2**40
+        # On the CPU its generator alone: `torch.manual_seed` writes down the stack for every accelerator that is not
+        # there, which takes as long as a step of a small network.
+        if trainer.strategy.root_device.type == "cpu":
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         # Not after an epoch's last batch: a run that went on from there would skip the epoch's validation.
