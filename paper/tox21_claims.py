@@ -95,31 +95,33 @@ def claims(study: Study) -> list[Claim]:
 
 
 def aims(study: Study) -> list[Claim]:
-    """What is asked for of one model: the game that comes closest, by trees and by contributions."""
+    """What is asked for of one model, by trees and by contributions: the game that comes closest on the validation
+    sets, and its numbers on the test sets.
+    """
     found = []
     least = (AIM_ACCURACY, AIM_GLOBAL, AIM_TIMES)
     for family, than in (("trees", "trees"), ("contributions", "trees"), ("contributions", "contributions")):
-        numbers = {name: _aim(study, name, family, than) for name in study.games()}
+        numbers = {name: _aim(study, name, family, than, "validation") for name in study.games()}
         if not numbers:
             return []
         met = {name: sum(map(float.__ge__, values, least)) for name, values in numbers.items()}
         best = max(numbers, key=lambda name: (met[name], numbers[name][2]))
-        accuracy, auc, times = numbers[best]
+        accuracy, auc, times = reached = _aim(study, best, family, than, "test")
         found.append(
             Claim(
                 f"Our aim: AUC(f, y), AUC_D and held-out variance explained by {family} over that of DEEP by {than}",
                 f"(aim) {AIM_ACCURACY:g}, {AIM_GLOBAL:g}, {AIM_TIMES:g} times",
                 f"{study.games()[best]}: {accuracy:.3f}, {auc:.3f}, {times:.2f} times",
-                YES if met[best] == len(least) else NO,
+                YES if all(map(float.__ge__, reached, least)) else NO,
             )
         )
     return found
 
 
-def _aim(study: Study, name: str, family: str, than: str) -> tuple[float, float, float]:
-    deep = np.mean([study.report("deep", seed)["test"][than]["held_out"] for seed in study.seeds(name)])
+def _aim(study: Study, name: str, family: str, than: str, part: str) -> tuple[float, float, float]:
+    deep = np.mean([study.report("deep", seed)[part][than]["held_out"] for seed in study.seeds(name)])
     accuracy, auc, explained = (
-        float(study.scores(name, measure, family).mean()) for measure in ("accuracy", "global_auc", "held_out")
+        float(study.scores(name, measure, family, part).mean()) for measure in ("accuracy", "global_auc", "held_out")
     )
     return accuracy, auc, explained / float(deep)
 
