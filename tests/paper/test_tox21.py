@@ -175,6 +175,21 @@ def test_verdicts_follow_the_interval():
     assert tox21_claims.verdict(above[:1]) == "cannot be told"
 
 
+def test_the_game_that_is_held_against_the_aims_is_chosen_on_validation():
+    def report(accuracy, auc, held_out):
+        return {family: {"accuracy": accuracy, "global_auc": auc, "held_out": held_out}
+                for family in ("trees", "contributions")}  # fmt: skip
+
+    config = {**CONFIG, "seeds": [0], "weights": [0.2], "held_out": [0.1], "contributions": []}
+    tempting = {"validation": report(0.5, 0.5, 0.2), "test": report(0.9, 0.99, 0.9)}
+    better = {"validation": report(0.9, 0.99, 0.9), "test": report(0.85, 0.98, 0.3)}
+    deep = {"validation": report(0.9, 0.9, 0.2), "test": report(0.9, 0.9, 0.2)}
+    reports = {"deep-seed0": deep, "symmetric-0.2-seed0": tempting, "held-out-0.1-seed0": better}
+    for aim in tox21_claims.aims(Study(config, reports)):
+        assert aim.ours == "trees, held out, λ = 0.1: 0.850, 0.980, 1.50 times"
+        assert aim.verdict == "**does not hold**"
+
+
 def test_shapes_of_trees_are_counted_right():
     from paper.tox21_figure1 import shape
 
