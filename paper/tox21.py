@@ -47,6 +47,7 @@ _SWEEPS = (
     "uniform_tolerance",
     "depths",
     "pool",
+    "plays",
 )
 _GAME = {"weight": 0.0, "margin": 0.0, "multiplier_rate": 1.0, "delta": 0, "witness": "tree", "held_out_game": False}
 
@@ -56,6 +57,12 @@ def cell(config: dict[str, Any], name: str, seed: int, game: str | None, **other
     shared = {key: value for key, value in config.items() if key not in _SWEEPS}
     settings = {**shared, **_GAME, "kind": "game" if game else "deep", "deltas": [0]} | other
     return {**settings, "name": f"{name}-seed{seed}", "seed": seed, "game": game}
+
+
+def played_cell(config: dict[str, Any], weight: float, share: float, members: int) -> Cell:
+    """The symmetric game of the first seed with another part of the neighborhoods in a step, and of their members."""
+    name, seed = f"symmetric-{weight:g}-play-{share:g}-{members}", config["seeds"][0]
+    return cell(config, name, seed, "symmetric", weight=weight, share=share, members=members)
 
 
 def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float) -> Cell:
@@ -95,7 +102,9 @@ def seed_cells(
 
 
 def last_cells(config: dict[str, Any], weight: float) -> list[Cell]:
-    """With the first seed and the chosen weight: Table 2's smaller trees, Figure 1, neighborhoods of real molecules."""
+    """With the first seed and the chosen weight: Table 2's smaller trees, Figure 1, neighborhoods of real molecules, and
+    more play.
+    """
     seed = config["seeds"][0]
     smaller = [
         cell(config, f"symmetric-{weight:g}-delta{d}", seed, "symmetric", weight=weight, delta=d, deltas=[d])
@@ -106,6 +115,7 @@ def last_cells(config: dict[str, Any], weight: float) -> list[Cell]:
         *smaller,
         cell(config, "figure1", seed, None, kind="figure1", models=models),
         cell(config, "pool", seed, None, kind="pool", models=models, pool=config["pool"]),
+        *(played_cell(config, weight, *play) for play in config["plays"]),
     ]
 
 

@@ -132,6 +132,36 @@ def _epoch(report: Mapping[str, Any]) -> float:
     return float(report["training_processor_seconds"] / report["config"]["epochs"])
 
 
+def plays(study: Study) -> str:
+    """What more play brings, and costs: the chosen game of the first seed."""
+    chosen, c = study.cells["GAME, symmetric"], study.config
+    amounts = {"deep": "none"}
+    if chosen is not None:
+        amounts[chosen] = _amount(c["share"], c["members"])
+        amounts |= {f"{chosen}-play-{share:g}-{members}": _amount(share, members) for share, members in c["plays"]}
+    measures = {
+        "AUC(f, y)": ("accuracy", "trees"),
+        "AUC_B": ("local_auc", "trees"),
+        "AUC_B, far pairs": ("far_auc", "trees"),
+        "AUC_D": ("global_auc", "trees"),
+        "TV": ("variation", "trees"),
+        "held out: trees": ("held_out", "trees"),
+        "held out: contributions": ("held_out", "contributions"),
+    }
+    rows = [f"| play in a step | {' | '.join(measures)} | processor time |", "|---|" + "---|" * (len(measures) + 1)]
+    deep = study.first("deep")
+    for name, text in amounts.items():
+        report = study.first(name)
+        if deep is not None and report is not None:
+            found = [f"{report['test'][family][measure]:.3f}" for measure, family in measures.values()]
+            rows.append(f"| {text} | {' | '.join(found)} | {_epoch(report) / _epoch(deep):.1f}x |")
+    return "\n".join(rows) if len(rows) > 3 else NOT_RUN
+
+
+def _amount(share: float, members: int) -> str:
+    return f"{100 * share:g} % of the neighborhoods, {members} members"
+
+
 def sweep(study: Study) -> str:
     """What the validation sets chose from: weights by means over the seeds that have them all, margins by the first."""
     if study.weight is None:

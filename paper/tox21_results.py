@@ -192,6 +192,7 @@ def sections(study: Study) -> dict[str, str]:
         "tox21: table 1": table1(study),
         "tox21: gains": tox21_models.gains(study),
         "tox21: models": tox21_models.models(study),
+        "tox21: plays": tox21_models.plays(study),
         "tox21: sweep": tox21_models.sweep(study),
         "tox21: uniform": tox21_models.uniform(study),
         "tox21: local": tox21_models.local(study),
