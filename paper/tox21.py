@@ -102,9 +102,7 @@ def seed_cells(
 
 
 def last_cells(config: dict[str, Any], weight: float) -> list[Cell]:
-    """With the first seed and the chosen weight: Table 2's smaller trees, Figure 1, neighborhoods of real molecules, and
-    more play.
-    """
+    """With the first seed and the chosen weight: Table 2's smaller trees, Figure 1, real molecules, and more play."""
     seed = config["seeds"][0]
     smaller = [
         cell(config, f"symmetric-{weight:g}-delta{d}", seed, "symmetric", weight=weight, delta=d, deltas=[d])

@@ -124,8 +124,8 @@ def _pack(smiles: Sequence[str]) -> _PackedGraphs:
     for text in smiles:
         molecule = molecule_of(text)
         # By index: RDKit's sequences of atoms and bonds take twice as long.
-        for i in range(molecule.GetNumAtoms()):
-            atoms.append(atom_numbers.setdefault(AtomKind.of(molecule.GetAtomWithIdx(i)), len(atom_numbers)))
+        kinds = (AtomKind.of(molecule.GetAtomWithIdx(i)) for i in range(molecule.GetNumAtoms()))
+        atoms.extend(atom_numbers.setdefault(kind, len(atom_numbers)) for kind in kinds)
         for i in range(molecule.GetNumBonds()):
             bond = molecule.GetBondWithIdx(i)
             bonds.append(bond_numbers.setdefault(BondKind.of(bond), len(bond_numbers)))

@@ -315,9 +315,8 @@ def similar_analogs(centers: list[str], rule: SimilarityRule, groups: RGroups) -
         if not analogs:
             result.append([])
             continue
-        hits = rule.fingerprints(made for _, made in analogs).similar_to(
-            rule.fingerprints([center]), threshold=rule.threshold
-        )
+        around = rule.fingerprints(made for _, made in analogs)
+        hits = around.similar_to(rule.fingerprints([center]), threshold=rule.threshold)
         best = sorted((-float(s), analogs[j][0]) for j, s in zip(hits.members, hits.similarity, strict=True))
         result.append([(text, -s) for s, text in best[: rule.most]])
     return result
