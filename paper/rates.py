@@ -29,15 +29,16 @@ _SHARES = ("from_means", "from_draws", "valid", "unique", "new")
 _SETTINGS = ("seed", "centers", "pool", "share", "members", "latent", "depth", "warm", "width", "epochs", "batch_size",
              "learning_rate", "positional", "kl_weight", "free", "game", "weight", "held_out_game")  # fmt: skip
 # What belongs to no single cell.
-_LISTS = ("rates", "recurrent", "sweeps", "sweep_molecules", "tolerance", "seeds")
+_LISTS = ("rates", "recurrent", "larger", "sweeps", "sweep_molecules", "tolerance", "seeds")
 # Settings of DEEP.
 _NO_GAME: dict[str, Any] = {"game": None, "weight": 0.0, "held_out_game": False}
 
 
 def cells(config: dict[str, Any]) -> list[Cell]:
-    """A cell for each weight of the KL term, with a positional code, and those without one."""
+    """A cell for each weight of the KL term, with a positional code, those without one, and those of more molecules."""
     prices = [(True, *rate) for rate in config["rates"]] + [(False, *rate) for rate in config["recurrent"]]
-    return [deep_cell(config, positional, weight, free) for positional, weight, free in prices]
+    cells = [deep_cell(config, positional, weight, free) for positional, weight, free in prices]
+    return cells + [larger_cell(config, weight, free, count) for weight, free, count in config["larger"]]
 
 
 def deep_cell(config: dict[str, Any], positional: bool, weight: float, free: float) -> Cell:
@@ -50,6 +51,12 @@ def deep_cell(config: dict[str, Any], positional: bool, weight: float, free: flo
         "free": free,
         **_NO_GAME,
     }
+
+
+def larger_cell(config: dict[str, Any], weight: float, free: float, molecules: int) -> Cell:
+    """The same with more molecules to learn from."""
+    cell = deep_cell(config, True, weight, free)
+    return {**cell, "name": f"{cell['name']}-{molecules}-molecules", "molecules": molecules}
 
 
 @lru_cache(maxsize=2)
@@ -133,22 +140,22 @@ def share_of(first: Sequence[str], second: Sequence[str]) -> float:
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each cell that has been run."""
     rows = [
-        "| code | weight of the KL term | free nats | bound (nats) | KL | given back from the mean | from a draw | "
-        f"valid of {config['samples']:,} samples | unique | new |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| code | training molecules | weight of the KL term | free nats | bound (nats) | KL "
+        f"| given back from the mean | from a draw | valid of {config['samples']:,} samples | unique | new |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in cells(config):
         if (report := reports.get(cell["name"])) is not None:
             bound, shares = report["bound"], [report[key] for key in _SHARES]
             numbers = f"{bound['elbo']:.2f} | {bound['kl']:.1f} | " + " | ".join(f"{100 * x:.1f} %" for x in shares)
             code = "positional" if cell["positional"] else "recurrent"
-            rows.append(f"| {code} | {cell['kl_weight']:g} | {cell['free']:g} | {numbers} |")
+            rows.append(f"| {code} | {cell['molecules']:,} | {cell['kl_weight']:g} | {cell['free']:g} | {numbers} |")
     if len(rows) == 2:
         return "Not run yet."
     share = config["molecules"] / MOSES_TRAIN
     return "\n".join(rows) + (
-        f"\n\n{config['molecules']:,} training molecules ({100 * share:.1f} % of MOSES), {config['epochs']} epochs, "
-        f"width {config['width']}, {config['latent']} + {config['latent']} latent coordinates, seed {config['seed']}."
+        f"\n\n{config['molecules']:,} molecules are {100 * share:.1f} % of MOSES; {config['epochs']} epochs, width "
+        f"{config['width']}, {config['latent']} + {config['latent']} latent coordinates, seed {config['seed']}."
     )
 
 

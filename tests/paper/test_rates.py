@@ -10,7 +10,7 @@ pytestmark = pytest.mark.paper
 def test_cells_differ_in_the_price_alone():
     cells = rates.cells(load_config("rates", "cpu"))
     assert (1.0, 10.0) in [(cell["kl_weight"], cell["free"]) for cell in cells]
-    varied = ("name", "positional", "kl_weight", "free")
+    varied = ("name", "positional", "kl_weight", "free", "molecules")
     first, *others = ({key: value for key, value in cell.items() if key not in varied} for cell in cells)
     assert all(other == first for other in others)
 
@@ -26,7 +26,7 @@ def test_a_small_one_runs_and_its_table_has_what_was_measured(monkeypatch, tmp_p
     head, _, row, *_ = rates.table(config, {cell["name"]: report}).splitlines()
     assert head.count("|") == row.count("|")
     assert row.startswith(
-        f"| positional | 0.005 | 0 | {bound['elbo']:.2f} | {bound['kl']:.1f} | {100 * report['from_means']:.1f} %"
+        f"| positional | 200 | 0.005 | 0 | {bound['elbo']:.2f} | {bound['kl']:.1f} | {100 * report['from_means']:.1f} %"
     )
 
 
