@@ -59,16 +59,30 @@ def cell(config: dict[str, Any], name: str, seed: int, game: str | None, **other
     return {**settings, "name": f"{name}-seed{seed}", "seed": seed, "game": game}
 
 
-def played_cell(config: dict[str, Any], weight: float, share: float, members: int) -> Cell:
-    """The symmetric game of the first seed with another part of the neighborhoods in a step, and of their members."""
-    name, seed = f"symmetric-{weight:g}-play-{share:g}-{members}", config["seeds"][0]
-    return cell(config, name, seed, "symmetric", weight=weight, share=share, members=members)
-
-
 def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float) -> Cell:
     """A game in which the witness has not seen the member that the predictor pays at."""
     name = f"{'held-out' if witness == 'tree' else witness}-{weight:g}"
     return cell(config, name, seed, "symmetric", weight=weight, witness=witness, held_out_game=True)
+
+
+def played_cells(config: dict[str, Any], weight: float) -> list[Cell]:
+    """Games of the first seed with other parts of the neighborhoods in a step, and of their members."""
+    seed = config["seeds"][0]
+    games = [
+        *weight_cells(config, seed, [weight]),
+        *(held_out_cell(config, seed, "tree", w) for w in config["held_out"][:1]),
+        *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"][:1]),
+    ]
+    return [
+        {**game, "name": f"{name_of(game)}-play-{share:g}-{members}-seed{seed}", "share": share, "members": members}
+        for share, members in config["plays"]
+        for game in games
+    ]
+
+
+def name_of(cell: Cell) -> str:
+    """The name of a model, without its seed."""
+    return str(cell["name"]).rpartition("-seed")[0]
 
 
 def uniform_cell(config: dict[str, Any], seed: int, margin: float) -> Cell:
@@ -113,7 +127,7 @@ def last_cells(config: dict[str, Any], weight: float) -> list[Cell]:
         *smaller,
         cell(config, "figure1", seed, None, kind="figure1", models=models),
         cell(config, "pool", seed, None, kind="pool", models=models, pool=config["pool"]),
-        *(played_cell(config, weight, *play) for play in config["plays"]),
+        *played_cells(config, weight),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 from paper.runs import half_width
-from paper.tox21 import chosen_margin, chosen_weight, seed_cells, seeds_of
+from paper.tox21 import chosen_margin, chosen_weight, name_of, played_cells, seed_cells, seeds_of
 
 NOT_RUN = "Not run yet."
 
@@ -58,7 +58,7 @@ class Study:
         """The titles of all games that have been played, by name; those with the most seeds of a kind first."""
         seed = self.config["seeds"][0]
         cells = [cell for cell in seed_cells(self.config, seed, self.config["margins"]) if cell["kind"] == "game"]
-        names = {cell["name"].rpartition("-seed")[0]: cell for cell in cells}
+        names = {name_of(cell): cell for cell in cells}
         return {name: title(cell) for name, cell in names.items() if self.seeds(name)}
 
     def is_chosen(self, name: str) -> bool:
@@ -133,12 +133,8 @@ def _epoch(report: Mapping[str, Any]) -> float:
 
 
 def plays(study: Study) -> str:
-    """What more play brings, and costs: the chosen game of the first seed."""
-    chosen, c = study.cells["GAME, symmetric"], study.config
-    amounts = {"deep": "none"}
-    if chosen is not None:
-        amounts[chosen] = _amount(c["share"], c["members"])
-        amounts |= {f"{chosen}-play-{share:g}-{members}": _amount(share, members) for share, members in c["plays"]}
+    """What more play brings, and costs, with the first seed: a share of a batch's neighborhoods, and their members."""
+    c, deep = study.config, study.first("deep")
     measures = {
         "AUC(f, y)": ("accuracy", "trees"),
         "AUC_B": ("local_auc", "trees"),
@@ -148,18 +144,19 @@ def plays(study: Study) -> str:
         "held out: trees": ("held_out", "trees"),
         "held out: contributions": ("held_out", "contributions"),
     }
-    rows = [f"| play in a step | {' | '.join(measures)} | processor time |", "|---|" + "---|" * (len(measures) + 1)]
-    deep = study.first("deep")
-    for name, text in amounts.items():
-        report = study.first(name)
-        if deep is not None and report is not None:
-            found = [f"{report['test'][family][measure]:.3f}" for measure, family in measures.values()]
-            rows.append(f"| {text} | {' | '.join(found)} | {_epoch(report) / _epoch(deep):.1f}x |")
-    return "\n".join(rows) if len(rows) > 3 else NOT_RUN
-
-
-def _amount(share: float, members: int) -> str:
-    return f"{100 * share:g} % of the neighborhoods, {members} members"
+    rows = [f"| game | neighborhoods in a step | members | {' | '.join(measures)} | processor time |"]
+    rows.append("|---|---|---|" + "---|" * (len(measures) + 1))
+    if deep is None or study.weight is None:
+        return NOT_RUN
+    for cell in played_cells(c, study.weight):
+        usual = {"name": name_of(cell).partition("-play-")[0], "share": c["share"], "members": c["members"]}
+        for played in usual, {**cell, "name": name_of(cell)}:
+            if (report := study.first(played["name"])) is not None:
+                found = [f"{report['test'][family][measure]:.3f}" for measure, family in measures.values()]
+                amount = [f"{100 * played['share']:g} %", str(played["members"])]
+                time = f"{_epoch(report) / _epoch(deep):.1f}x"
+                rows.append(f"| {' | '.join([title(cell), *amount, *found, time])} |")
+    return "\n".join(rows) if len(rows) > 2 else NOT_RUN
 
 
 def sweep(study: Study) -> str:
