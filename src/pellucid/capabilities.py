@@ -69,8 +69,26 @@ class SupportsSearch(ABC):
     """A domain whose models map items to points of a latent space and back: `pellucid encode`, `near`, `optimize`."""
 
     @abstractmethod
-    def near(self, model: Any, item: str, count: int, *, spread: float, seed: int) -> Iterator[Sequence[Any]]:
-        """Items near one in the latent space, without itself: the names of the columns, then the rows of a table."""
+    def near(
+        self, model: Any, item: str, count: int, *, spread: float, seed: int, warn: MessageCallback
+    ) -> Iterator[Sequence[Any]]:
+        """Items near one in the latent space, without itself: the names of the columns, then the rows of a table.
+
+        Parameters
+        ----------
+        model : Any
+            A trained model.
+        item : str
+            The item.
+        count : int
+            The number of points that are drawn.
+        spread : float
+            How far to go: 1 is the posterior of the item.
+        seed : int
+            Seed of the points.
+        warn : callable
+            Takes sentences about what is doubtful.
+        """
 
     @abstractmethod
     def optimize(

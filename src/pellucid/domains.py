@@ -336,6 +336,11 @@ class Domain(ABC, Generic[Data, ModelT]):
 
     # -- use ---------------------------------------------------------------------------------------------------
 
+    @property
+    def model_noun(self) -> str:
+        """What messages call one of its models."""
+        return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name} model"
+
     @abstractmethod
     def load(self, folder: Path) -> ModelT:
         """Load a model that was saved."""

@@ -45,8 +45,37 @@ def test_points_neighbors_and_a_search(folder):
     )
     assert code == 0
     assert "length: a linear function of the latent space, learned from 30 molecules" in warnings
-    assert (folder / "way.csv").read_text().startswith("step,SMILES,length,similarity to the first\n0,")
+    assert (folder / "way.csv").read_text().startswith("step,SMILES,predicted: length,similarity to the first\n0,")
     assert "around the first:" in text
+
+
+def test_what_is_doubtful_is_said(folder, tmp_path):
+    model, data = folder / "model", folder / "data.csv"
+    (other,) = JunctionTreeVAE.load(model).reconstruct(["C[C@H](N)CO"])
+    code, _, warnings = call("near", model, "C[C@H](N)CO", "--count", "2")
+    assert code == 0
+    assert "stereochemistry, which the encoder does not see, is dropped in 1 of 1 row." in warnings
+    assert f"The model does not give this molecule back, but {other}" in warnings
+    code, _, error = call("optimize", model, data, "--target", "SMILES")
+    assert code == 1
+    assert "--target must be a column of numbers. Got 'SMILES', where no cell is one" in error
+
+
+def test_tables_have_names_of_tables(folder, tmp_path):
+    model, data = folder / "model", folder / "data.csv"
+    for command in (["encode", model, data], ["near", model, "CCO"], ["optimize", model, data, "--target", "length"]):
+        code, _, error = call(*command, "-o", tmp_path / "out.xlsx")
+        assert code == 1
+        assert "The name of a table must end in .csv or .parquet" in error
+
+
+@pytest.mark.parametrize("name", ["once.csv", "once.parquet"])
+def test_a_table_that_was_encoded_before_is_refused(folder, tmp_path, name):
+    once = tmp_path / name
+    assert call("encode", folder / "model", folder / "data.csv", "-o", once)[0] == 0
+    code, _, error = call("encode", folder / "model", once, "-o", tmp_path / f"twice-{name}")
+    assert code == 1
+    assert f"{name} must have no column that predictions are written into. Got 'mean of tree 1'" in error
 
 
 def test_models_without_a_latent_space_are_refused(tmp_path, property_model_folder):

@@ -10,6 +10,7 @@ from toy import CurveDomain
 
 from pellucid import ConvergenceError, InputError, registry, runs
 from pellucid.domains import Source
+from pellucid.runs import occupied
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +141,14 @@ def test_the_identity_of_another_run_stays_while_it_lives(curve, tmp_path):
 
     train(curve, tmp_path / "run", domain=Nosy())
     assert len(seen) == 3
+
+
+def test_text_files_of_models_are_known_before_their_code_is_imported():
+    from pellucid.molecules.vae.fitted import FittedAutoencoder
+    from pellucid.storage import StoredRecord
+
+    kinds = [StoredRecord]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    ours = {name for kind in kinds if kind.__module__.startswith("pellucid.") for name in kind.text_files()}
+    assert ours == set(occupied._TEXTS) == set(FittedAutoencoder.text_files())

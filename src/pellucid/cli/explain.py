@@ -92,7 +92,7 @@ def explain(
             if _explain_long_table(domain, folder, file, call, paths, executor_for(jobs, cluster, paths), target):
                 return
         else:
-            refuse_division(jobs, cluster, what if isinstance(domain, RowDomain) else f"a {domain.name} model")
+            refuse_division(jobs, cluster, what if isinstance(domain, RowDomain) else domain.model_noun)
         loaded = domain.load(folder)
         _check_target(target, domain, loaded)
         item = what if kind_of(what) is None else str(file)
@@ -182,7 +182,7 @@ def _check_target(target: str | None, domain: AnyDomain, model: Any) -> None:
     if not outputs:
         raise InputError(
             f"{Parameter('target')} is for models whose outputs are explained one by one",
-            got=f"a {domain.name} model",
+            got=domain.model_noun,
             cure="leave it out",
             parameter="target",
         )

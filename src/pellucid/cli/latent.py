@@ -11,8 +11,8 @@ import typer
 from pellucid.capabilities import SupportsSearch
 from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
-from pellucid.cli.outputs import Force, check_outputs
-from pellucid.cli.tables import TableFile, write_table
+from pellucid.cli.outputs import Force
+from pellucid.cli.tables import TableFile, check_table, write_table
 from pellucid.errors import InputError
 from pellucid.options import Options
 from pellucid.registry import AnyDomain
@@ -51,7 +51,7 @@ def encode(
     from pellucid import runs
     from pellucid.paths import readable_again
 
-    _check(out, data, force)
+    check_table(out, inputs=[data], force=force)
     domain, loaded = _find(model, which)
     check_options(domain, values, _settings)
     reading = runs.load_reading(domain, model, values)
@@ -70,9 +70,9 @@ def near(
     force: Force = False,
 ) -> None:
     """List different items near one in the latent space, the nearest points first."""
-    _check(out, None, force)
+    check_table(out, inputs=[], force=force)
     domain, loaded = _find(model, which)
-    write_table(domain.near(loaded, item, count, spread=spread, seed=seed), out)
+    write_table(domain.near(loaded, item, count, spread=spread, seed=seed, warn=warn), out)
 
 
 def optimize(
@@ -97,7 +97,7 @@ def optimize(
     from pellucid import runs
     from pellucid.paths import readable_again
 
-    _check(out, data, force)
+    check_table(out, inputs=[data], force=force)
     domain, loaded = _find(model, which)
     check_options(domain, values, _settings)
     reading = runs.load_reading(domain, model, values)
@@ -120,12 +120,7 @@ def _find(model: Path, which: str | None) -> tuple[Any, Any]:
         capable = [name for name, other in registry.domains().items() if isinstance(other, SupportsSearch)]
         raise InputError(
             f"MODEL must be a model with a latent space: {' or '.join(capable)}",
-            got=f"{model}, a {domain.name} model",
+            got=f"{model}, {domain.model_noun}",
             cure=f"train one with pellucid train {capable[0]}",
         )
     return domain, domain.load(folder)
-
-
-def _check(out: Path | None, data: Path | None, force: bool) -> None:
-    if out is not None:
-        check_outputs([out], inputs=[] if data is None else [data], force=force)

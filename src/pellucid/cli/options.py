@@ -194,7 +194,12 @@ def _parameter(option: Option, text: str, default: Any) -> inspect.Parameter:
         kind, default = list[str], list(default) if default else None
     metavar = None if kind is bool else option.metavar or _metavar(option)
     declaration = typer.Option(
-        *flags, help=text, metavar=metavar, show_default=option.default_text or default is not None, min=option.minimum
+        *flags,
+        help=text,
+        metavar=metavar,
+        show_default=option.default_text or default is not None,
+        min=option.minimum,
+        max=option.maximum,
     )
     kind = kind if default is not None else kind | None
     return inspect.Parameter(
@@ -264,7 +269,7 @@ def check_options(domain: AnyDomain, values: Mapping[str, Any], groups: OptionGr
             others = [other.name for other in domains().values() if name in _names(other, groups)]
             raise InputError(
                 f"{Parameter(name)} is for {' and '.join(others)}",
-                got=f"a {domain.name} model",
+                got=domain.model_noun,
                 cure="leave it out",
                 parameter=name,
             )

@@ -10,9 +10,9 @@ import typer
 
 from pellucid.cli.options import OptionGroups, check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, warn
-from pellucid.cli.outputs import Force, check_outputs
+from pellucid.cli.outputs import Force
 from pellucid.cli.parallel import ClusterAddress, Jobs, executor_for, refuse_division
-from pellucid.cli.tables import TableFile, write_table
+from pellucid.cli.tables import TableFile, check_table, write_table
 from pellucid.options import updated
 
 
@@ -39,15 +39,14 @@ def predict(
     from pellucid.paths import readable_again
     from pellucid.row_domains import RowDomain
 
-    if out is not None:
-        check_outputs([out], inputs=[data], force=force)
+    check_table(out, inputs=[data], force=force)
     domain, folder = registry.find_model(model, which)
     check_options(domain, values, _GROUPS)
     reading = runs.load_reading(domain, model, values)
     settings = updated(domain.Predicting(), values)
     told: dict[str, Any] = {"progress": has_viewer(), "warn": warn}
     if not isinstance(domain, RowDomain):
-        refuse_division(jobs, cluster, f"a {domain.name} model")
+        refuse_division(jobs, cluster, domain.model_noun)
         with readable_again(data) as file:
             write_table(domain.predict(domain.load(folder), file, reading, settings, **told), out)
         return

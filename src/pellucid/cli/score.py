@@ -60,7 +60,7 @@ def score(
         capable = [name for name, other in registry.domains().items() if isinstance(other, SupportsMonitoring)]
         raise InputError(
             f"RUN must be a {' or '.join(capable)} model",
-            got=f"{run}, a {domain.name} model",
+            got=f"{run}, {domain.model_noun}",
             cure=f"train one with pellucid train {capable[0]}",
         )
     check_options(domain, values, _settings)

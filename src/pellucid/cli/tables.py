@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.output import say
-from pellucid.cli.outputs import output
+from pellucid.cli.outputs import check_outputs, output
+from pellucid.errors import InputError
 from pellucid.text_tables import printable
 from pellucid.writing import write_rows
 
@@ -19,6 +20,36 @@ TableFile = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="A CSV or Parquet file.", show_default="the terminal"),
 ]
+
+
+# What tables may be called; text has no ending, or one of these.
+_ENDINGS = ("", ".csv", ".txt")
+
+
+def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> None:
+    """Refuse a name that tables cannot have, and what `check_outputs` refuses.
+
+    Parameters
+    ----------
+    out : Path, optional
+        The file to write; None is the terminal.
+    inputs : sequence of Path
+        The files and folders to read.
+    force : bool
+        Whether a file may be replaced.
+    """
+    from pellucid.tables.parquet import is_parquet
+
+    if out is None:
+        return
+    if out.suffix.lower() not in _ENDINGS and not is_parquet(out):
+        raise InputError(
+            "The name of a table must end in .csv or .parquet",
+            got=f"{out}",
+            cure="other programs read both",
+            parameter="out",
+        )
+    check_outputs([out], inputs=inputs, force=force)
 
 
 def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
@@ -29,7 +60,7 @@ def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
     rows : iterable of sequence
         The names of the columns, then the rows.
     out : Path, optional
-        A file that `check_outputs` has let pass; None is the terminal.
+        A file that `check_table` has let pass; None is the terminal.
     """
     from pellucid.tables.parquet import is_parquet, write_parquet
 

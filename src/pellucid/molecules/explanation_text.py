@@ -147,7 +147,7 @@ def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None
     if len(explanation.members) < FEWEST:
         return (
             f"there are too few similar molecules ({len(explanation.members) - 1}) for a {explanation.noun}: train "
-            f"with analogs ({Parameter('analogs')}), or with a pool of unlabeled molecules ({Parameter('pool')})"
+            f"with analogs ({Parameter('analogs')}), or with a pool of more molecules, which need no labels"
         )
     targets = range(len(explanation.targets)) if targets is None else targets
     bounded = [] if explanation.bound is None else [k for k in targets if np.isfinite(explanation.bound[k])]

@@ -17,6 +17,8 @@ from pellucid.training import folders
 from pellucid.writing import is_draft
 
 REPORT, CHECKPOINTS, READING = "report.html", "checkpoints", "reading.json"
+# Text files of our models; those of others are known once they are imported.
+_TEXTS = ("vocabulary.txt",)
 _FOLDERS = (CHECKPOINTS, *MODEL_FOLDERS.values())
 
 
@@ -165,8 +167,8 @@ def _is_object(path: Path) -> bool:
 
 
 def _texts() -> set[str]:
-    """The text files of saved models of all kinds."""
+    """The text files of saved models of all kinds, those included whose code is not imported yet."""
     kinds: list[type[StoredRecord]] = [StoredRecord]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return {name for kind in kinds for name in kind.text_files()}
+    return {*_TEXTS, *(name for kind in kinds for name in kind.text_files())}

@@ -80,6 +80,35 @@ def test_any_function_can_be_the_goal(model):
         found.explain()
 
 
+def test_molecules_that_the_encoder_cannot_read_do_not_count(model, head, monkeypatch):
+    with pytest.raises(InputError, match="is not in the vocabulary"):
+        model.encode("C[Si](C)(C)C")
+    monkeypatch.setattr(JunctionTreeVAE, "decode", lambda self, z: ["C[Si](C)(C)C"] * len(z))
+    way = optimize(model, head, SMILES[0], steps=2, proposals=6)
+    assert (len(way), way.tried) == (1, 1)
+    assert "1 different molecule compared; none is better than the first" in str(way)
+
+
+@pytest.mark.parametrize(
+    ("goal", "got"),
+    [
+        (lambda text: Descriptors.MolWt(Chem.MolFromSmiles(text)), "TypeError: No registered converter"),
+        (lambda texts: 1.0, r"values of shape \(\) for 1 molecule"),
+        (lambda texts: ["high"] * len(texts), "ValueError: could not convert"),
+    ],
+)
+def test_a_goal_returns_a_number_for_each_molecule(model, goal, got):
+    with pytest.raises(InputError, match=f"must be a function of a list of SMILES .* Got {got}.*lambda texts"):
+        optimize(model, goal, SMILES[0], steps=1, proposals=2)
+
+
+def test_a_property_that_is_not_learned_says_so(model):
+    y = np.random.default_rng(0).standard_normal(len(SMILES))
+    noise = LatentProperty.fit(model, SMILES, y.tolist())
+    assert noise.explained <= 0
+    assert "at molecules left out it is worse than their mean" in str(noise)
+
+
 def test_the_tree_says_what_the_property_follows(head):
     explanation = head.explain(SMILES[3])
     assert explanation.prediction[0] == pytest.approx(head([SMILES[3]])[0], rel=1e-5)

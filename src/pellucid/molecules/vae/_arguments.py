@@ -17,6 +17,7 @@ from pellucid.numbers import counted
 
 # Molecules that an error message lists.
 _LISTED = 5
+UNKNOWN_LABEL = "is not in the vocabulary"
 
 
 class EncodableMolecules(NamedTuple):
@@ -58,7 +59,7 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
     numbers = corpus.arrays["rows"]
     rejected = [] if isinstance(smiles, Corpus) else list(corpus.rejected)
     for i in np.setdiff1d(np.arange(len(corpus)), index).tolist():
-        reason = f"{corpus.unknown_label(i, vocabulary)!r} is not in the vocabulary"
+        reason = f"{corpus.unknown_label(i, vocabulary)!r} {UNKNOWN_LABEL}"
         rejected.append(Rejection(int(numbers[i]), corpus.smiles(i), reason))
     rejected.sort()
     rejected_count = len(corpus) - len(index) + sum(corpus.reasons.values())
@@ -69,7 +70,7 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
             got=f"{rejected[0].smiles!r}: {rejected[0].reason}"
             if alone
             else f"{_rejected_rows(rejected, len(rejected))}. Remove these",
-            cure="correct it" if alone else "`encode` and `evaluate` can go on without them",
+            cure=_cure(rejected[0].reason) if alone else '`encode(..., on_error="skip")` goes on without them',
         )
     if not len(index):
         raise InputError("There must be at least one molecule", got="none", cure="pass a list of SMILES")
@@ -77,6 +78,10 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
         return EncodableMolecules(corpus, index, index, len(corpus), tuple(rejected), rejected_count)
     total = len(corpus) + len(corpus.rejected)
     return EncodableMolecules(corpus, index, numbers[index] - 1, total, tuple(rejected), rejected_count)
+
+
+def _cure(reason: str) -> str:
+    return "train with molecules that have it" if reason.endswith(UNKNOWN_LABEL) else "correct it"
 
 
 def training_corpus(source: Any, on_error: Literal["raise", "skip"], *, progress: bool) -> Corpus:

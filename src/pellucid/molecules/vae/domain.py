@@ -82,9 +82,12 @@ class AutoencoderSettings(MoleculeTraining):
     )
     kl_weight: float = option(
         0.005,
-        "Weight of the KL term, at most 1: a small one, such as 0.005, gives molecules back; at 1 samples look real.",
+        "Weight of the KL term, at most 1: a small one gives molecules back; 1, with --free 10, gives samples that "
+        "look real.",
         minimum=1e-6,
+        maximum=1,
     )
+    free: float = option(0.0, "Nats of the KL term that cost nothing.", minimum=0)
 
 
 @final
@@ -134,7 +137,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         from pellucid.molecules.vae.model import JunctionTreeVAE
         from pellucid.numbers import counted
 
-        values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience", "kl_weight")}
+        values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience", "kl_weight", "free")}
         if weight is not None:
             values["weight"] = weight
         if settings.analogs == "no":
@@ -275,7 +278,10 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         warn: MessageCallback,
     ) -> ExplanationSet:
         """The tree of a molecule, or of each molecule of a table that the encoder can read."""
+        from pellucid.molecules.vae.files import warn_of_stereo
+
         labels = molecules_in(what, reading, warn)
+        warn_of_stereo([*labels], warn)
         explanations: dict[str, Explanation] = {}
         errors: dict[str, InputError] = {}
         for smiles, label in labels.items():
@@ -288,12 +294,12 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
     def near(
-        self, model: JunctionTreeVAE, item: str, count: int, *, spread: float, seed: int
+        self, model: JunctionTreeVAE, item: str, count: int, *, spread: float, seed: int, warn: MessageCallback
     ) -> Iterator[Sequence[Any]]:
         """Different molecules near one, with their similarity to it."""
         from pellucid.molecules.vae.files import near_table
 
-        return near_table(model, item, count, spread=spread, seed=seed)
+        return near_table(model, item, count, spread=spread, seed=seed, warn=warn)
 
     def optimize(
         self,
@@ -310,14 +316,16 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         warn: MessageCallback,
     ) -> Search:
         """A property that is linear in the latent space, and a search along its gradient."""
-        from pellucid.molecules.vae.files import measured_property
+        from pellucid.molecules.vae.files import measured_property, warn_of_stereo
         from pellucid.molecules.vae.optimizing import optimize
 
         head, best = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
+        first = best if start is None else start
+        warn_of_stereo([first], warn)
         return optimize(
             model,
             head,
-            best if start is None else start,
+            first,
             steps=steps,
             least_similarity=least_similarity,
             lower=lower,

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid.errors import InputError, Parameter
 from pellucid.molecules.files import smiles_column
 from pellucid.molecules.table import Molecules, Rejection
+from pellucid.molecules.vae._arguments import UNKNOWN_LABEL
 from pellucid.molecules.vae.corpus import Corpus, corpus_of
 from pellucid.numbers import counted, significant
+from pellucid.row_domains import require_new
 from pellucid.tables import read_table, row_names
 
 if TYPE_CHECKING:
@@ -108,9 +111,7 @@ def select_encodable(molecules: Molecules, vocabulary: Vocabulary, *, list_other
     if not list_others:
         return selected
     others = [
-        Rejection(
-            row, molecules.smiles[numbers[i]], f"{corpus.unknown_label(i, vocabulary)!r} is not in the vocabulary"
-        )
+        Rejection(row, molecules.smiles[numbers[i]], f"{corpus.unknown_label(i, vocabulary)!r} {UNKNOWN_LABEL}")
         for i in np.setdiff1d(np.arange(len(corpus)), index).tolist()
         for row in molecules.rows[numbers[i]]
     ]
@@ -127,10 +128,38 @@ def stereo_text(count: int, total: int) -> str:
     return f"stereochemistry, which the encoder does not see, is dropped in {count:,} of {counted(total, 'row')}"
 
 
-def near_table(model: JunctionTreeVAE, smiles: str, count: int, *, spread: float, seed: int) -> Iterator[Sequence[Any]]:
-    """Different molecules near one, the nearest points first, with their Tanimoto similarity to it."""
+def warn_of_stereo(texts: Sequence[str], warn: Callable[[str], None]) -> None:
+    """Say that marks of stereochemistry are dropped, if there are any."""
+    if stereo := stereo_count(texts):
+        warn(f"{stereo_text(stereo, len(texts))}.")
+
+
+def near_table(
+    model: JunctionTreeVAE, smiles: str, count: int, *, spread: float, seed: int, warn: Callable[[str], None]
+) -> Iterator[Sequence[Any]]:
+    """Different molecules near one, the nearest points first, with their Tanimoto similarity to it.
+
+    Parameters
+    ----------
+    model : JunctionTreeVAE
+        A trained model.
+    smiles : str
+        The molecule.
+    count : int
+        The number of points that are drawn.
+    spread : float
+        How far from the mean, in standard deviations of the posterior.
+    seed : int
+        Seed of the points.
+    warn : callable
+        Called with a sentence if the model does not give the molecule itself back.
+    """
     from pellucid.molecules.vae.optimizing import similarities
 
+    warn_of_stereo([smiles], warn)
+    (itself,) = model.reconstruct([smiles])
+    if itself != model.flat(smiles)[0]:
+        warn(f"The model does not give this molecule back, but {itself}: take what is near it with care.")
     near = model.sample_near(smiles, count, spread=spread, seed=seed)
     yield ["SMILES", "similarity"]
     for text, similarity in similarities(model, model.flat(smiles)[0], near).items():
@@ -168,6 +197,12 @@ def measured_property(
     table = read_table(path)
     texts, cells = table.column(smiles_column(table.header, smiles, table.source)), table.column(target)
     values = np.array([_number(cell) for cell in cells])
+    if not np.isfinite(values).any():
+        raise InputError(
+            f"{Parameter('target')} must be a column of numbers",
+            got=f"{target!r}, where no cell is one",
+            parameter="target",
+        )
     rejected = {rejection.row - 1 for rejection in model.encode(texts, on_error="skip").rejected}
     usable = [i for i in range(len(texts)) if i not in rejected and np.isfinite(values[i])]
     if len(usable) < len(texts):
@@ -210,10 +245,11 @@ def encoding_table(
             f'{len(problems)} of {len(texts)} rows have no encoding, see the column "problem"; the first is row '
             f"{first}."
         )
-    if stereo := stereo_count(texts):
-        warn(f"{stereo_text(stereo, len(texts))}.")
+    warn_of_stereo(texts, warn)
     names = model.names[: encoding.mean.shape[1]]
-    yield [*table.header, *names, *(["problem"] if problems else [])]
+    header = [*table.header, *names, *(["problem"] if problems else [])]
+    require_new(header, table.source)
+    yield header
     for i, (row, mean) in enumerate(zip(table.rows, encoding.mean.tolist(), strict=True)):
         cells = [""] * len(names) if i in problems else list(map(significant, mean))
         yield [*row, *cells, *([problems.get(i, "")] if problems else [])]

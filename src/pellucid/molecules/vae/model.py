@@ -151,7 +151,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
     """
 
     game: Literal["symmetric", "asymmetric"] | None = "symmetric"
-    weight: float = 0.1
+    weight: float = 0.001
     held_out_game: bool = False
     similar: SimilarityRule = field(default_factory=lambda: SimilarityRule(groups_per_kind=8, most=100))
     centers: int = 10_000

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
+from pellucid.molecules.vae.corpus import corpus_of
 from pellucid.molecules.vae.properties import LatentProperty
 from pellucid.numbers import counted, significant
 from pellucid.text_tables import aligned
@@ -55,7 +56,8 @@ class Optimization:
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The names of the columns, then a row for each step."""
-        yield ["step", "SMILES", self.name, "similarity to the first"]
+        title = self.name if self.head is None else f"predicted: {self.name}"
+        yield ["step", "SMILES", title, "similarity to the first"]
         for number, (smiles, value, similarity) in enumerate(self.steps):
             yield [number, smiles, significant(value), significant(similarity)]
 
@@ -73,7 +75,8 @@ class Optimization:
     def __str__(self) -> str:
         head, *rows = self.rows()
         table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows])
-        return f"{table}\n{counted(self.tried, 'different molecule')} compared"
+        better = "" if rows[1:] else "; none is better than the first"
+        return f"{table}\n{counted(self.tried, 'different molecule')} compared{better}"
 
 
 def optimize(
@@ -92,8 +95,8 @@ def optimize(
     Around the encoding of the best molecule so far, points are drawn, along the gradient of a `LatentProperty`, at
     several lengths, with noise; for any other function with noise alone. They are decoded, each to a valid molecule,
     and these are valued: by the property at the encoding of the decoded molecule, not at the point, so that what counts
-    is the molecule. The best one is the next step, if it is better. The search ends early if there is none three times
-    in a row.
+    is the molecule; the few that the encoder cannot read, as their fragments occur in no training molecule, do not
+    count. The best one is the next step, if it is better. The search ends early if there is none three times in a row.
 
     Parameters
     ----------
@@ -130,13 +133,14 @@ def optimize(
 
     def value(texts: list[str]) -> None:
         """Encode and value molecules that are new; those that the encoder cannot read are left out."""
-        means = model.encode(texts, on_error="skip").mean.astype(np.float64)
-        readable = np.flatnonzero(np.isfinite(means).all(axis=1))
-        kept = [texts[i] for i in readable]
+        corpus = corpus_of(texts)
+        index, _ = corpus.encodable(model.vocabulary_)
+        kept = [texts[row - 1] for row in corpus.arrays["rows"][index].tolist()]
         if kept:
-            values = goal(kept) if head is None else head.at(means[readable]).tolist()
-            for text, number, i in zip(kept, values, readable, strict=True):
-                found[text] = float(number), means[i]
+            means = model.encode(kept).mean.astype(np.float64)
+            values = goal.at(means) if isinstance(goal, LatentProperty) else _values(goal, kept)
+            for text, number, mean in zip(kept, values.tolist(), means, strict=True):
+                found[text] = number, mean
 
     value([first])
     path, waited = [Step(first, found[first][0], 1.0)], 0
@@ -159,6 +163,20 @@ def optimize(
         path.append(Step(best[1], found[best[1]][0], similarity[best[1]]))
     name = head.name if head is not None else getattr(goal, "__name__", "value")
     return Optimization(name=name, steps=tuple(path), tried=len(found), head=head)
+
+
+def _values(goal: Callable[[list[str]], Sequence[float]], texts: list[str]) -> np.ndarray:
+    """(N,) what a function of the user's says of molecules."""
+    must = "The goal must be a function of a list of SMILES that returns a number for each of them"
+    cure = "write a function of one as `lambda texts: [f(text) for text in texts]`"
+    try:
+        values = np.asarray(goal(texts), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(must, got=f"{type(error).__name__}: {reason}", cure=cure) from error
+    if values.shape != (len(texts),):
+        raise InputError(must, got=f"values of shape {values.shape} for {counted(len(texts), 'molecule')}", cure=cure)
+    return values
 
 
 def _moves(

@@ -115,7 +115,10 @@ class LatentProperty:
         return str(self)
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}: a linear function of the latent space, learned from {counted(self.count, 'molecule')}; "
+        says = (
             f"explains {percent(self.explained)} of the variance at molecules left out"
+            if self.explained > 0
+            else "at molecules left out it is worse than their mean: what a search for it finds means nothing"
         )
+        learned = f"learned from {counted(self.count, 'molecule')}"
+        return f"{self.name}: a linear function of the latent space, {learned}; {says}"
