@@ -34,8 +34,6 @@ class Option:
         Placeholder of the value: "COLUMN".
     minimum : float, optional
         The smallest value allowed.
-    maximum : float, optional
-        The largest value allowed.
     training_only : bool
         Whether it is fixed once a model is trained.
     parameter : str, optional
@@ -52,7 +50,6 @@ class Option:
     default_text: str | None = None
     metavar: str | None = None
     minimum: float | None = None
-    maximum: float | None = None
     training_only: bool = False
     parameter: str | None = None
     saved: bool = True

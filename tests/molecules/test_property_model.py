@@ -270,7 +270,7 @@ def test_validation_molecules_are_held_out_or_given():
         ),
         ({"play": "banked", "game": "uniform"}, "Only the symmetric game can be played with a bank"),
         ({"share": 0.0}, "`share`"),
-        ({"share": 1.5}, "`share` of PropertyModel must be a share. Got 1.5"),
+        ({"share": 1.5}, "`share` of PropertyModel must be a share, at most 1. Got 1.5"),
         ({"members": 2}, "`members`"),
         ({"delta": 0.5}, "`delta` must be a whole number. Got 0.5"),
         ({"similar": 0.6}, "`similar` of PropertyModel must be a SimilarityRule. Got 0.6"),

@@ -194,12 +194,7 @@ def _parameter(option: Option, text: str, default: Any) -> inspect.Parameter:
         kind, default = list[str], list(default) if default else None
     metavar = None if kind is bool else option.metavar or _metavar(option)
     declaration = typer.Option(
-        *flags,
-        help=text,
-        metavar=metavar,
-        show_default=option.default_text or default is not None,
-        min=option.minimum,
-        max=option.maximum,
+        *flags, help=text, metavar=metavar, show_default=option.default_text or default is not None, min=option.minimum
     )
     kind = kind if default is not None else kind | None
     return inspect.Parameter(

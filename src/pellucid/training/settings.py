@@ -91,7 +91,9 @@ class TrainingSettings:
             value = getattr(self, name)
             if value > 1 or (below_one and value == 1):
                 raise InputError(
-                    f"{Parameter(name, of=type(self).__name__)} must be a share", got=f"{value!r}", parameter=name
+                    f"{Parameter(name, of=type(self).__name__)} must be a share, {'below' if below_one else 'at most'} 1",
+                    got=f"{value!r}",
+                    parameter=name,
                 )
 
     def _require_one_of(self, allowed: Sequence[Any], name: str, *, cure: str | None = None) -> None:

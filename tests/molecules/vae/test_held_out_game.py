@@ -115,7 +115,7 @@ def test_it_is_an_option_of_the_training(held_out, tmp_path):
     source = Source(domain.read(path, domain.Reading()), path, domain.Reading())
     plan = domain.plan(source, AutoencoderSettings(held_out=held_out))
     assert plan.model.held_out_game == held_out
-    assert _model_name(plan.model, "weight") == f"GAME, symmetric{', held out' * held_out}, weight 0.1"
+    assert _model_name(plan.model, "weight") == f"GAME, symmetric{', held out' * held_out}, weight 0.001"
 
 
 def test_it_is_true_or_false():

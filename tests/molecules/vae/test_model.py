@@ -282,7 +282,7 @@ def test_explanations_are_trees_over_substructures(model):
         ({"game": "uniform"}, '"symmetric", "asymmetric" or None'),
         ({"similar": 0.6}, "must be a SimilarityRule"),
         ({"width": 0}, "width"),
-        ({"warm": 1.5}, "`warm` of JunctionTreeVAE must be a share. Got 1.5"),
+        ({"warm": 1.5}, "`warm` of JunctionTreeVAE must be a share, at most 1. Got 1.5"),
         ({"weight": -1}, "weight"),
         ({"free": -1}, "free"),
     ],

@@ -85,7 +85,6 @@ class AutoencoderSettings(MoleculeTraining):
         "Weight of the KL term, at most 1: a small one gives molecules back; 1, with --free 10, gives samples that "
         "look real.",
         minimum=1e-6,
-        maximum=1,
     )
     free: float = option(0.0, "Nats of the KL term that cost nothing.", minimum=0)
 
