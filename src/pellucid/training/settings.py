@@ -90,8 +90,9 @@ class TrainingSettings:
         for name in names:
             value = getattr(self, name)
             if value > 1 or (below_one and value == 1):
+                limit = "below" if below_one else "at most"
                 raise InputError(
-                    f"{Parameter(name, of=type(self).__name__)} must be a share, {'below' if below_one else 'at most'} 1",
+                    f"{Parameter(name, of=type(self).__name__)} must be a share, {limit} 1",
                     got=f"{value!r}",
                     parameter=name,
                 )
