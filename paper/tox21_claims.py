@@ -8,6 +8,8 @@ import numpy as np
 from paper.runs import half_width
 from paper.tox21_models import NOT_RUN, Study, difference
 
+from pellucid.numbers import counted
+
 # The paper's Table 1.
 TABLE1 = {
     "DEEP": {"accuracy": 0.815, "witness_accuracy": 0.818, "local_auc": 0.735, "global_auc": 0.922},
@@ -111,11 +113,15 @@ def aims(study: Study) -> list[Claim]:
             Claim(
                 f"Our aim: AUC(f, y), AUC_D and held-out variance explained by {family} over that of DEEP by {than}",
                 f"(aim) {AIM_ACCURACY:g}, {AIM_GLOBAL:g}, {AIM_TIMES:g} times",
-                f"{study.games()[best]}: {accuracy:.3f}, {auc:.3f}, {times:.2f} times",
+                f"{study.games()[best]}: {accuracy:.3f}, {auc:.3f}, {times:.2f} times ({_seeds(study, best)})",
                 YES if all(map(float.__ge__, reached, least)) else NO,
             )
         )
     return found
+
+
+def _seeds(study: Study, name: str) -> str:
+    return counted(len(study.seeds(name)), "seed")
 
 
 def _aim(study: Study, name: str, family: str, than: str, part: str) -> tuple[float, float, float]:
