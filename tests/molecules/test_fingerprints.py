@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from blockers import blockers
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity
 
 from pellucid import InputError
-from pellucid.molecules import Fingerprints, Morgan
+from pellucid.molecules import Fingerprints, Morgan, fingerprints
 
 SMILES = [
     "CCO", "CCN", "CCCO", "CCCCO", "c1ccccc1", "c1ccccc1C", "c1ccccc1CC", "c1ccccc1O", "c1ccccc1N",
@@ -75,3 +76,18 @@ def test_environments_tell_where_a_bit_comes_from():
 def test_mistakes_are_told(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("hits", [1, 150, 10**6])
+def test_the_nearest_are_those_of_brute_force_in_pieces_of_any_size(monkeypatch, hits):
+    monkeypatch.setattr(fingerprints, "_HITS", hits)
+    morgan = Morgan(radius=2, size=256)
+    pool, asked = morgan.many(list(blockers().smiles[:40])), morgan.many([*blockers().smiles[30:50], "C", "CO", "[He]"])
+    a, b = asked.dense().numpy(), pool.dense().numpy()
+    both = a @ b.T
+    similarity = both / np.maximum(a.sum(1)[:, None] + b.sum(1) - both, 1)
+    rows, values = pool.nearest_to(asked)
+    np.testing.assert_allclose(values, np.where(similarity.max(1) > 0.01, similarity.max(1), 0), rtol=1e-6)
+    assert rows.tolist() == np.where(values > 0, similarity.argmax(1), -1).tolist()
+    nothing = Fingerprints(pool.words[:0])
+    assert nothing.nearest_to(asked)[0].tolist() == [-1] * len(asked)

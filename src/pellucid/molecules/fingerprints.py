@@ -23,6 +23,8 @@ MOST_BITS = 1 << 20
 """The most bits of a fingerprint."""
 MAX_RADIUS = 100
 """The largest radius of a substructure; few molecules are as large."""
+# Hits of a search for the nearest that may be in memory together, if every pair is one.
+_HITS = 20_000_000
 
 
 @final
@@ -139,11 +141,13 @@ class Fingerprints:
         Only sets with more than threshold |a| and fewer than |a| / threshold bits are looked at, and most of these
         are ruled out by four words; see the kernel.
         """
+        return similar_in(self._by_count(), queries, threshold)
+
+    def _by_count(self) -> SortedSets:
         order = np.argsort(self.counts, kind="stable")
         words = np.ascontiguousarray(self.words[order])
         pool = Fingerprints(words)
-        lost = pool.counts - _ones(pool.folds)
-        return similar_in(SortedSets(words, pool.counts, pool.folds, lost, order), queries, threshold)
+        return SortedSets(words, pool.counts, pool.folds, pool.counts - _ones(pool.folds), order)
 
     def nearest_to(self, queries: Fingerprints, *, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """For each query the row of the most similar one of these, the first among equals, and its similarity.
@@ -159,17 +163,21 @@ class Fingerprints:
         """
         rows, similarity = np.full(len(queries), -1), np.zeros(len(queries))
         but = np.full(len(queries), -1) if but is None else but
-        waiting = np.arange(len(queries))
-        for threshold in (0.6, 0.3, 0.01):  # most queries have a near one, which is found fast
-            if not len(waiting) or not len(self):
-                break
-            hits = self.similar_to(Fingerprints(queries.words[waiting]), threshold=threshold)
-            owner = np.repeat(np.arange(len(waiting)), np.diff(hits.offsets))
-            counts = hits.members != but[waiting][owner]
-            hit, first = np.unique(owner[counts], return_index=True)
-            rows[waiting[hit]] = hits.members[counts][first]
-            similarity[waiting[hit]] = hits.similarity[counts][first]
-            waiting = np.delete(waiting, hit)
+        if not len(self):
+            return rows, similarity
+        pool, piece = self._by_count(), max(1, _HITS // len(self))
+        for begin in range(0, len(queries), piece):
+            waiting = np.arange(begin, min(begin + piece, len(queries)))
+            for threshold in (0.6, 0.3, 0.01):  # most queries have a near one, which is found fast
+                if not len(waiting):
+                    break
+                hits = similar_in(pool, Fingerprints(queries.words[waiting]), threshold)
+                owner = np.repeat(np.arange(len(waiting)), np.diff(hits.offsets))
+                counts = hits.members != but[waiting][owner]
+                hit, first = np.unique(owner[counts], return_index=True)
+                rows[waiting[hit]] = hits.members[counts][first]
+                similarity[waiting[hit]] = hits.similarity[counts][first]
+                waiting = np.delete(waiting, hit)
         return rows, similarity
 
 
