@@ -65,11 +65,11 @@ def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float
     return cell(config, name, seed, "symmetric", weight=weight, witness=witness, held_out_game=True)
 
 
-def played_cells(config: dict[str, Any], weight: float) -> list[Cell]:
-    """Games of the first seed with other parts of the neighborhoods in a step, and of their members."""
+def played_cells(config: dict[str, Any]) -> list[Cell]:
+    """The first games of a seed with other parts of the neighborhoods in a step, and of their members."""
     seed = config["seeds"][0]
     games = [
-        *weight_cells(config, seed, [weight]),
+        *weight_cells(config, seed, config["weights"][:1]),
         *(held_out_cell(config, seed, "tree", w) for w in config["held_out"][:1]),
         *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"][:1]),
     ]
@@ -127,7 +127,7 @@ def last_cells(config: dict[str, Any], weight: float) -> list[Cell]:
         *smaller,
         cell(config, "figure1", seed, None, kind="figure1", models=models),
         cell(config, "pool", seed, None, kind="pool", models=models, pool=config["pool"]),
-        *played_cells(config, weight),
+        *played_cells(config),
     ]
 
 

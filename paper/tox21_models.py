@@ -146,9 +146,9 @@ def plays(study: Study) -> str:
     }
     rows = [f"| game | neighborhoods in a step | members | {' | '.join(measures)} | processor time |"]
     rows.append("|---|---|---|" + "---|" * (len(measures) + 1))
-    if deep is None or study.weight is None:
+    if deep is None:
         return NOT_RUN
-    for cell in played_cells(c, study.weight):
+    for cell in played_cells(c):
         usual = {"name": name_of(cell).partition("-play-")[0], "share": c["share"], "members": c["members"]}
         for played in usual, {**cell, "name": name_of(cell)}:
             if (report := study.first(played["name"])) is not None:
