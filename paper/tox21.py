@@ -66,11 +66,10 @@ def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float
 
 
 def played_cells(config: dict[str, Any]) -> list[Cell]:
-    """The first games of a seed with other parts of the neighborhoods in a step, and of their members."""
+    """A game of trees and one of contributions with other parts of the neighborhoods in a step, and of their members."""
     seed = config["seeds"][0]
     games = [
         *weight_cells(config, seed, config["weights"][:1]),
-        *(held_out_cell(config, seed, "tree", w) for w in config["held_out"][:1]),
         *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"][:1]),
     ]
     return [
