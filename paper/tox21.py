@@ -66,7 +66,7 @@ def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float
 
 
 def played_cells(config: dict[str, Any]) -> list[Cell]:
-    """A game of trees and one of contributions with other parts of the neighborhoods in a step, and of their members."""
+    """A game of trees and one of contributions, with other shares of the neighborhoods in a step, and other members."""
     seed = config["seeds"][0]
     games = [
         *weight_cells(config, seed, config["weights"][:1]),
