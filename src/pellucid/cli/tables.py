@@ -42,6 +42,7 @@ def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> Non
 
     if out is None:
         return
+    check_outputs([out], inputs=inputs, force=force)
     if out.suffix.lower() not in _ENDINGS and not is_parquet(out):
         raise InputError(
             "The name of a table must end in .csv or .parquet",
@@ -49,7 +50,6 @@ def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> Non
             cure="other programs read both",
             parameter="out",
         )
-    check_outputs([out], inputs=inputs, force=force)
 
 
 def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
