@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REPORTS = ROOT / "paper" / "moses"
 MODELS = ROOT / "out" / "moses"
 _MEASURED = ("test", "reconstructed", "samples", "explained")
-_SWEEPS = ("weights", "tolerance", "reassembled", "rounds", "molecules_free0")
+_SWEEPS = ("weights", "tolerance", "reassembled", "rounds", "timed", "molecules_free0")
 
 
 def tree_cell(config: dict[str, Any]) -> Cell:
@@ -43,11 +43,11 @@ def train_cells(config: dict[str, Any]) -> list[Cell]:
     return [*cells, {**cells[0], "name": "train-free0", "free": 0.0, "molecules": config["molecules_free0"]}]
 
 
-def speed_cell(config: dict[str, Any]) -> Cell:
-    """How fast training is, measured when nothing else runs."""
+def speed_cells(config: dict[str, Any]) -> list[Cell]:
+    """How fast training is at several widths, measured when nothing else runs."""
     shared = {key: value for key, value in config.items() if key not in (*_SWEEPS, *_MEASURED)}
     settings = {"weight": config["weights"][0], "rounds": config["rounds"]}
-    return {**shared, "name": "speed", "kind": "speed", **settings}
+    return [{**shared, "name": f"speed-{w}", "kind": "speed", **settings, "width": w} for w in config["timed"]]
 
 
 def measure_cells(config: dict[str, Any], weight: float) -> list[Cell]:
@@ -78,7 +78,7 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
     yield Stage(train_cells(config))
     weight = chosen(config, read_reports(folder))
     note = f"chosen on the validation set: weight {weight:g}"
-    yield Stage([*measure_cells(config, weight), speed_cell(config)], alone=True, note=note)
+    yield Stage([*measure_cells(config, weight), *speed_cells(config)], alone=True, note=note)
 
 
 @lru_cache(maxsize=2)

@@ -156,13 +156,14 @@ def speed(study: Study) -> str:
         f"| junction trees of {trees['molecules']:,} molecules, on two cores, to disk | "
         f"{trees['molecules_per_second']:,} |",
     ]
-    measured = study.reports["speed"]
-    threads, c = measured["threads"], study.config
-    rows += [
-        f"| training {name}, width {c['width']}, batches of {c['batch_size']}, {threads} threads | "
-        f"{measured[f'{name.lower()}_molecules_per_second']:,.0f} |"
-        for name in ("DEEP", "GAME")
-    ]
+    c = study.config
+    for width in c["timed"]:
+        measured = study.reports[f"speed-{width}"]
+        rows += [
+            f"| training {name}, width {width}, batches of {c['batch_size']}, {measured['threads']} threads | "
+            f"{measured[f'{name.lower()}_molecules_per_second']:,.0f} |"
+            for name in ("DEEP", "GAME")
+        ]
     bad = trees["not_reassembled"]
     share = f"{trees['reassembled']:.2%} of {trees['molecules']:,} molecules come back from their own trees"
     named = f"; not: {', '.join(f'`{text}`' for text in bad)}" if bad else ": all of them"

@@ -20,18 +20,20 @@ def smoke(tmp_path_factory):
         reports = {}
         for cell in [moses.tree_cell(CONFIG), *moses.train_cells(CONFIG)]:
             reports[cell["name"]] = {"config": cell, **moses.run(cell), **origin}
-        for cell in [*moses.measure_cells(CONFIG, moses.chosen(CONFIG, reports)), moses.speed_cell(CONFIG)]:
+        for cell in [*moses.measure_cells(CONFIG, moses.chosen(CONFIG, reports)), *moses.speed_cells(CONFIG)]:
             reports[cell["name"]] = {"config": cell, **moses.run(cell), **origin}
         yield json.loads(json.dumps(reports))
 
 
 def test_every_cell_runs_in_the_smallest_size(smoke):
-    assert set(smoke) == {"trees", "train-deep", "train-game-0.1", "train-free0", "test-deep", "test-game-0.1", "speed"}
+    trained, timed = ("deep", "game-0.1", "free0"), ("speed-8", "speed-16")
+    tested = ("test-deep", "test-game-0.1")
+    assert set(smoke) == {"trees", *(f"train-{name}" for name in trained), *tested, *timed}
     assert smoke["trees"]["reassembled"] == 1
     assert smoke["trees"]["not_reassembled"] == []
     assert smoke["train-deep"]["molecules"] == 300
     assert smoke["train-free0"]["config"]["free"] == 0
-    for name in ("test-deep", "test-game-0.1"):
+    for name in tested:
         assert smoke[name]["validity"] == 1
         assert smoke[name]["molecules"] + smoke[name]["rejected_count"] == 20
         assert 0 <= smoke[name]["splits_outside_scaffold"] <= 1
@@ -86,7 +88,7 @@ def test_the_committed_reports_are_of_the_committed_configuration():
     config = runs.load_config("moses", "cpu")
     weight = moses.chosen(config, COMMITTED)
     cells = [moses.tree_cell(config), *moses.train_cells(config), *moses.measure_cells(config, weight)]
-    cells.append(moses.speed_cell(config))
+    cells += moses.speed_cells(config)
     assert {cell["name"] for cell in cells} == set(COMMITTED)
     for cell in cells:
         assert COMMITTED[cell["name"]]["config"] == json.loads(json.dumps(cell))
