@@ -314,3 +314,12 @@ def test_use_is_checked(model):
         model.encode(SMILES[:1], on_error="ignore")
     with pytest.raises(InputError, match="One molecule is explained at a time"):
         model.explain(SMILES[:2])
+
+
+def test_an_error_says_how_to_go_on(model):
+    with pytest.raises(InputError, match=r'Remove these; `encode\(..., on_error="skip"\)` goes on without them'):
+        model.encode(["CCO", "nonsense"])
+    with pytest.raises(InputError, match="Remove these; pass at least one that can be read"):
+        model.encode(["nonsense", "more nonsense"], on_error="skip")
+    with pytest.raises(InputError, match="not in the vocabulary; train with molecules that have it"):
+        model.encode("C[Si](C)(C)C")

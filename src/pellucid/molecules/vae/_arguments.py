@@ -70,7 +70,7 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
             got=f"{rejected[0].smiles!r}: {rejected[0].reason}"
             if alone
             else f"{_rejected_rows(rejected, len(rejected))}. Remove these",
-            cure=_cure(rejected[0].reason) if alone else '`encode(..., on_error="skip")` goes on without them',
+            cure=_cure(rejected[0].reason, alone, on_error),
         )
     if not len(index):
         raise InputError("There must be at least one molecule", got="none", cure="pass a list of SMILES")
@@ -80,8 +80,12 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
     return EncodableMolecules(corpus, index, numbers[index] - 1, total, tuple(rejected), rejected_count)
 
 
-def _cure(reason: str) -> str:
-    return "train with molecules that have it" if reason.endswith(UNKNOWN_LABEL) else "correct it"
+def _cure(reason: str, alone: bool, on_error: Literal["raise", "skip"]) -> str:
+    if alone:
+        return "train with molecules that have it" if reason.endswith(UNKNOWN_LABEL) else "correct it"
+    if on_error == "skip":
+        return "pass at least one that can be read"
+    return '`encode(..., on_error="skip")` goes on without them'
 
 
 def training_corpus(source: Any, on_error: Literal["raise", "skip"], *, progress: bool) -> Corpus:

@@ -137,7 +137,7 @@ def optimize(
         index, _ = corpus.encodable(model.vocabulary_)
         kept = [texts[row - 1] for row in corpus.arrays["rows"][index].tolist()]
         if kept:
-            means = model.encode(kept).mean.astype(np.float64)
+            means = model.encode(corpus, on_error="skip").mean[index].astype(np.float64)
             values = goal.at(means) if isinstance(goal, LatentProperty) else _values(goal, kept)
             for text, number, mean in zip(kept, values.tolist(), means, strict=True):
                 found[text] = number, mean
