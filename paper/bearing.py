@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, Stage, load_config, provenance, run_cells, write_report
+from paper.runs import ROOT, SIZES, Cell, Stage, load_config, matching, provenance, run_cells, write_report
 
 REPORTS = ROOT / "paper" / "bearing"
 MODELS = ROOT / "out" / "bearing"
@@ -173,7 +173,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep or symmetric-10")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'symmetric-*'")
     parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--seed", type=int, help="another split, initialization and order than the configuration's")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
@@ -181,12 +181,7 @@ def main(words: Sequence[str] | None = None) -> None:
     config = load_config("bearing", arguments.size)
     if arguments.seed is not None:
         config |= {"seed": arguments.seed, "size": f"{arguments.size}-seed{arguments.seed}"}
-    chosen = cells(config)
-    if arguments.only:
-        unknown = set(arguments.only) - {cell["name"] for cell in chosen}
-        if unknown:
-            parser.error(f"unknown cells {', '.join(sorted(unknown))}; known: {', '.join(c['name'] for c in chosen)}")
-        chosen = [cell for cell in chosen if cell["name"] in arguments.only]
+    chosen = matching(cells(config), arguments.only)
     if arguments.measure_again:
         saved = [cell for cell in chosen if (MODELS / cell["size"] / cell["name"] / "model").exists()]
         with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:

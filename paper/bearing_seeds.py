@@ -22,6 +22,7 @@ from paper.runs import (
     Cell,
     half_width,
     load_config,
+    matching,
     read_reports,
     run_cells,
     write_section,
@@ -190,17 +191,14 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, such as deep-seed0")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'deep-*'")
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args(words)
     config = load_config("bearing_seeds", arguments.size)
     folder = arguments.out / config["size"]
     if not arguments.table:
-        chosen = [cell for cell in cells(config) if not arguments.only or cell["name"] in arguments.only]
-        if not chosen:
-            parser.error(f"known cells: {', '.join(cell['name'] for cell in cells(config))}")
-        run_cells(chosen, run, folder, arguments.jobs)
+        run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
     for mark, text in sections(config, read_reports(folder)).items():
         print(text, end="\n\n")
         if config["size"] == "cpu" and arguments.out == REPORTS:

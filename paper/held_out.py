@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from paper.runs import (
     ROOT,
     Cell,
     load_config,
+    matching,
     read_reports,
     run_cells,
     save_figure,
@@ -283,14 +283,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("cpu", *OTHERS, "smoke"), default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="cells to run, such as 'tree-*-given-*'")
+    parser.add_argument(
+        "--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'tree-*-given-*'"
+    )
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     arguments = parser.parse_args()
     config = load_config("held_out", arguments.size)
     folder = REPORTS / config["size"]
     if not arguments.table:
-        chosen = [cell for cell in cells(config) if fnmatchcase(cell["name"], arguments.only)]
-        run_cells(chosen, run, folder, arguments.jobs)
+        run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
     reports = read_reports(folder)
     text = table(config, reports)
     print(text)

@@ -219,12 +219,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as '*-seed-1'")
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     arguments = parser.parse_args()
     config = load_config("rates", arguments.size)
     folder = REPORTS / config["size"]
     if not arguments.table:
-        run_stages(stages(config, folder), run, folder, arguments.jobs)
+        run_stages(stages(config, folder), run, folder, arguments.jobs, arguments.only)
     written = text(config, read_reports(folder))
     print(written)
     if config["size"] == "cpu":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from paper import moses
-from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, write_section
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -188,13 +188,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'positional-*'")
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     arguments = parser.parse_args()
     config = load_config("rates", arguments.size)
     if not arguments.table:
-        minutes = minutes_of_a_cell(cells(config)[0])
+        wanted = matching(cells(config), arguments.only)
+        minutes = minutes_of_a_cell(wanted[0])
         print(f"training of a cell takes about {minutes:.0f} minutes of one core", flush=True)
-        run_cells(cells(config), run, REPORTS / config["size"], arguments.jobs)
+        run_cells(wanted, run, REPORTS / config["size"], arguments.jobs)
     text = table(config, read_reports(REPORTS / config["size"]))
     print(text)
     if config["size"] == "cpu":

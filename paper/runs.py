@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -85,6 +86,22 @@ def read_reports(folder: Path) -> dict[str, dict[str, Any]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
+def matching(cells: Iterable[Cell], patterns: Sequence[str] | None) -> list[Cell]:
+    """The cells whose name is one of these, or fits a pattern such as 'deep-*'; all without any pattern."""
+    everything = list(cells)
+    if patterns is None:
+        return everything
+    found = [cell for cell in everything if _fits(cell, patterns)]
+    if not found:
+        known = ", ".join(cell["name"] for cell in everything)
+        raise SystemExit(f"Cells must be some of {known}, or patterns of these names. Got {', '.join(patterns)}.")
+    return found
+
+
+def _fits(cell: Cell, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(cell["name"], pattern) for pattern in patterns)
+
+
 def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], folder: Path, jobs: int) -> None:
     """Run every cell that has no report of the same configuration yet, `jobs` of them side by side.
 
@@ -115,12 +132,22 @@ def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], fold
             raise
 
 
-def run_stages(stages: Iterable[Stage], run: Callable[[Cell], dict[str, Any]], folder: Path, jobs: int) -> None:
-    """Run the stages of a study one after the other; a generator of them may read the reports of those before."""
+def run_stages(
+    stages: Iterable[Stage],
+    run: Callable[[Cell], dict[str, Any]],
+    folder: Path,
+    jobs: int,
+    only: Sequence[str] | None = None,
+) -> None:
+    """Run the stages of a study one after the other, or their cells of some names (see `matching`).
+
+    A generator of stages may read the reports of those before.
+    """
     for stage in stages:
         if stage.note:
             print(stage.note, flush=True)
-        run_cells(stage.cells, run, folder, 1 if stage.alone else jobs)
+        cells = [cell for cell in stage.cells if only is None or _fits(cell, only)]
+        run_cells(cells, run, folder, 1 if stage.alone else jobs)
 
 
 def finished(stages: Iterable[Stage], folder: Path) -> bool:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from paper import sample_measures as measures
 from paper.rates import MODELS
-from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, write_section
 
 REPORTS = ROOT / "paper" / "samples"
 CACHE = ROOT / "out" / "samples"
@@ -193,6 +193,9 @@ def main() -> None:
     parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
     parser.add_argument("--wheels", type=Path, default=ROOT / "out" / "wheels", help="the folder of the two wheels")
     parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
+    parser.add_argument(
+        "--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'positional-1-*'"
+    )
     parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
     arguments = parser.parse_args()
     config = load_config("samples", arguments.size)
@@ -201,7 +204,7 @@ def main() -> None:
         # Models that have not been trained yet wait for the next call.
         ready = [
             cell
-            for cell in cells(config)
+            for cell in matching(cells(config), arguments.only)
             if cell["model"] is None or (MODELS / config["size"] / cell["model"] / "model").is_dir()
         ]
         for part in PARTS.values():  # once, and not in every cell

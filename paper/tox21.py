@@ -289,11 +289,12 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side; each job prepares for itself")
     parser.add_argument("--seeds", type=int, nargs="+", default=[], help="some of the seeds; by default all")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'uniform-*'")
     parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args(words)
     config = load_config("tox21", arguments.size)
     folder = arguments.out / config["size"]
-    run_stages(stages(config, folder, arguments.seeds), run, folder, arguments.jobs)
+    run_stages(stages(config, folder, arguments.seeds), run, folder, arguments.jobs, arguments.only)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from paper import __main__ as paper
-from paper.runs import Stage, finished, read_section, run_stages, write_report
+from paper.runs import Stage, finished, matching, read_reports, read_section, run_stages, write_report
 
 pytestmark = pytest.mark.paper
 
@@ -75,8 +75,6 @@ def double(cell):
 def test_stages_read_the_reports_of_those_before_and_are_asked_no_further_than_finished(tmp_path):
     def stages():
         yield Stage([{"name": "first", "value": 3}], alone=True)
-        from paper.runs import read_reports
-
         yield Stage([{"name": "second", "value": read_reports(tmp_path)["first"]["twice"]}])
 
     assert not finished(stages(), tmp_path)
@@ -84,3 +82,18 @@ def test_stages_read_the_reports_of_those_before_and_are_asked_no_further_than_f
     assert finished(stages(), tmp_path)
     write_report(tmp_path / "first.json", {"config": {"name": "first", "value": 4}, "twice": 8})
     assert not finished(stages(), tmp_path)  # another configuration is another experiment
+
+
+def test_cells_are_chosen_by_name_or_pattern(tmp_path):
+    cells = [{"name": name} for name in ("deep-seed0", "deep-seed1", "tree-seed0")]
+    assert matching(cells, None) == cells
+    assert matching(cells, ["tree-seed0"]) == cells[2:]
+    assert matching(cells, ["deep-*", "tree-seed1"]) == cells[:2]
+    with pytest.raises(SystemExit, match=r"deep-seed0, deep-seed1, tree-seed0, or patterns .* Got game-\*\."):
+        matching(cells, ["game-*"])
+    run_stages([Stage(cells[:1]), Stage(cells[1:])], double_name, tmp_path, 1, ["*-seed0"])
+    assert sorted(read_reports(tmp_path)) == ["deep-seed0", "tree-seed0"]
+
+
+def double_name(cell):
+    return {"twice": 2 * cell["name"]}
