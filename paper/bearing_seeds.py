@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from paper import bearing
+from paper.claims import Claim, table_of, verdict
 from paper.runs import (
     ROOT,
     SIZES,
@@ -23,6 +24,7 @@ from paper.runs import (
     half_width,
     load_config,
     matching,
+    mean_difference,
     read_reports,
     run_cells,
     write_section,
@@ -30,8 +32,14 @@ from paper.runs import (
 
 REPORTS = ROOT / "paper" / "bearing_seeds"
 README = ROOT / "paper" / "README.md"
-# The paper's errors at λ = 0, 0.1, 1 and of AR, times 100.
-PUBLISHED = {"deep": 8.136, "asymmetric-0.1": 8.057, "asymmetric-1": 8.309, "ar": 9.832}
+# The paper's numbers at λ = 0, 0.1, 1 and of AR, times 100.
+PUBLISHED = {
+    "error": {"deep": 8.136, "asymmetric-0.1": 8.057, "asymmetric-1": 8.309, "ar": 9.832},
+    "deviation": {"deep": 4.197, "asymmetric-0.1": 4.178, "asymmetric-1": 3.431},
+    "variation": {"deep": 7.341, "asymmetric-0.1": 7.197, "asymmetric-1": 5.706},
+    "held_out_deviation": {},
+}
+_DISTANCES = ("held_out_deviation", "deviation", "variation")
 TITLES = {
     "ar": "one law of two values (AR)",
     "law": "one law of the context's 80 values",
@@ -117,25 +125,30 @@ def errors(reports: Mapping[str, Mapping[str, Any]], kind: str, part: str = "tes
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each model: its errors by seed, and the differences from DEEP with the same seed."""
     rows = [
-        "| ×10⁻² | the paper | error, by seed | mean | against DEEP, paired | deviation | TV | best epoch |",
-        "|---|---|---|---|---|---|---|---|",
+        "| | the paper: error ×10⁻² | error, by seed | mean | against DEEP, paired | held-out variance explained "
+        "| held-out deviation ×10⁻² | deviation where fitted | TV | best epoch |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     deep = errors(reports, "deep")
     for kind, title in TITLES.items():
         ours = errors(reports, kind)
         if not ours:
             continue
-        published = f"{PUBLISHED[kind]:.3f}" if kind in PUBLISHED else ""
-        against = "" if kind == "deep" else interval([ours[seed] - deep[seed] for seed in ours if seed in deep])
-        others = [np.mean(list(errors(reports, kind, measure=m).values())) for m in ("deviation", "variation")
-                  if errors(reports, kind, measure=m)]  # fmt: skip
-        shown = " | ".join(f"{value:.3f}" for value in others) or " | "
+        published = f"{PUBLISHED['error'][kind]:.3f}" if kind in PUBLISHED["error"] else ""
+        against = "" if kind == "deep" else mean_difference([ours[seed] - deep[seed] for seed in ours if seed in deep])
+        explained = mean_text(errors(reports, kind, measure="held_out_variance_explained"), unit=0.01)
+        others = [mean_text(errors(reports, kind, measure=measure)) for measure in _DISTANCES]
         mine = [report for name, report in reports.items() if name.partition("-seed")[0] == kind]
         kept = ", ".join(str(best_epoch(report)) for report in mine if "history" in report)
         by_seed = ", ".join(f"{value:.3f}" for value in ours.values())
-        mean = f"{np.mean(list(ours.values())):.3f}"
-        rows.append(f"| {title} | {published} | {by_seed} | {mean} | {against} | {shown} | {kept} |")
+        cells = [title, published, by_seed, mean_text(ours), against, explained, *others, kept]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + f"\n\n{conditions(config, reports)}" if deep else "Not run yet."
+
+
+def mean_text(values: Mapping[int, float], unit: float = 1.0) -> str:
+    """The mean over the seeds, if there are any."""
+    return f"{unit * np.mean(list(values.values())):.3f}" if values else ""
 
 
 def best_epoch(report: Mapping[str, Any]) -> int:
@@ -143,12 +156,44 @@ def best_epoch(report: Mapping[str, Any]) -> int:
     return 1 + int(np.argmin([epoch["validation_loss"] for epoch in report["history"]]))
 
 
-def interval(differences: Sequence[float]) -> str:
-    """Their mean, with its 95 % interval where there are several."""
-    values = np.array(differences)
-    if not len(values):
-        return ""
-    return f"{values.mean():+.3f}" + (f" ± {half_width(values):.3f}" if len(values) > 1 else "")
+def claims(reports: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """What the paper says of these columns, and what is asked for, with intervals over the seeds."""
+
+    def values(kind: str, measure: str = "error") -> dict[int, float]:
+        return dict(errors(reports, kind, measure=measure))
+
+    def gaps(kind: str, than: str, measure: str = "error") -> np.ndarray:
+        ours, theirs = values(kind, measure), values(than, measure)
+        return np.array([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
+
+    def published(kind: str, than: str, measure: str) -> str:
+        known = PUBLISHED[measure]
+        return f"{known[kind] - known[than]:+.3f}" if kind in known and than in known else ""
+
+    def lower(text: str, kind: str, than: str, measure: str = "error", sign: int = 1) -> Claim:
+        found = gaps(kind, than, measure)
+        return Claim(text, published(kind, than, measure), mean_difference(found), verdict(-sign * found))
+
+    deep = np.array(list(values("deep").values()))
+    if not len(deep):
+        return []
+    paper = PUBLISHED["error"]["deep"]
+    reached = f"{deep.mean():.3f}" + (f" ± {half_width(deep):.3f}" if len(deep) > 1 else "")
+    game = "λ = 0.1"
+    return [
+        Claim(f"DEEP's error is at most the paper's {paper}", f"{paper}", reached, verdict(paper - deep)),
+        lower(f"{game} forecasts better than DEEP", "asymmetric-0.1", "deep"),
+        lower("λ = 1 forecasts worse than DEEP", "asymmetric-1", "deep", sign=-1),
+        lower(f"{game} deviates less than DEEP (where fitted, as in the paper)", "asymmetric-0.1", "deep", "deviation"),
+        lower("λ = 1 deviates less than DEEP (where fitted)", "asymmetric-1", "deep", "deviation"),
+        lower("λ = 1 deviates less than DEEP at steps that laws have not seen", "asymmetric-1", "deep",
+              "held_out_deviation"),
+        lower(f"TV falls at {game}", "asymmetric-0.1", "deep", "variation"),
+        lower("TV falls at λ = 1", "asymmetric-1", "deep", "variation"),
+        lower("DEEP forecasts better than AR", "deep", "ar"),
+        lower("DEEP forecasts better than one linear law of the context", "deep", "law"),
+        lower("A linear path beside the network makes it better", "linear-path", "deep"),
+    ]  # fmt: skip
 
 
 def epochs_table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
@@ -184,7 +229,11 @@ def conditions(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]])
 
 def sections(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What is written into the README, by the mark where it goes."""
-    return {"bearing: three seeds": table(config, reports), "bearing: epochs": epochs_table(config, reports)}
+    return {
+        "bearing: seed claims": table_of(claims(reports)) if reports else "Not run yet.",
+        "bearing: three seeds": table(config, reports),
+        "bearing: epochs": epochs_table(config, reports),
+    }
 
 
 def main(words: Sequence[str] | None = None) -> None:

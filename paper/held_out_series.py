@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from paper.bearing import sequences
 from paper.held_out import LEVEL, README
-from paper.runs import ROOT, Cell, load_config, paired_difference, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, mean_difference, read_reports, run_cells, write_section
 
 REPORTS = ROOT / "paper" / "held_out_series"
 
@@ -91,7 +91,7 @@ def table_of(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -
         shown = [
             f"{values(name, 'validation', 'relative_error').mean():.3f}",
             f"{errors.mean():.3f}",
-            "" if name == "deep" else paired_difference(errors, deep),
+            "" if name == "deep" else mean_difference(errors - deep),
             *(f"{values(name, 'test', measure).mean():.3f}" for measure in ("held_out", "fitted", "gap")),
         ]
         rows.append(f"| {name} | {' | '.join(shown)} |")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from paper.held_out import README, judged
-from paper.runs import ROOT, Cell, load_config, paired_difference, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, mean_difference, read_reports, run_cells, write_section
 
 if TYPE_CHECKING:
     import torch
@@ -217,7 +217,7 @@ def table_of(config: dict[str, Any], data: str, reports: Mapping[str, Mapping[st
     for name in names:
         errors, deep = (values(one, "error", "test") for one in (name, "deep"))
         shown = [f"{values(name, 'error', part).mean():.3f}" for part in ("validation", "test")]
-        shown.append("" if name == "deep" else paired_difference(errors, deep))
+        shown.append("" if name == "deep" else mean_difference(errors - deep))
         for kind in ("linear", "tree"):
             shown.append(f"{values(name, 'witnesses', kind, 'test', 'held_out').mean():.3f}")
             shown.append(f"{values(name, 'witnesses', kind, 'bound').mean():.3f}")

@@ -17,10 +17,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("paper", "cpu", "smoke")
@@ -177,10 +178,13 @@ def half_width(sample: NDArray[np.float64]) -> float:
     return float(sample.std(ddof=1) / n**0.5 * t.ppf(0.975, n - 1)) if n > 1 else float("nan")
 
 
-def paired_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
-    """The mean of differences over the same seeds, with its 95 % interval."""
-    differences = ours - theirs
-    return f"{differences.mean():+.3f} ± {half_width(differences):.3f}"
+def mean_difference(differences: ArrayLike, digits: int = 3) -> str:
+    """The mean of paired differences with its 95 % interval; one difference alone has none."""
+    values = np.asarray(differences, dtype=float)
+    if not len(values) or not np.isfinite(values).all():
+        return ""
+    text = f"{values.mean():+.{digits}f}"
+    return f"{text} ± {half_width(values):.{digits}f}" if len(values) > 1 else text
 
 
 def save_figure(figure: Figure, path: Path) -> None:

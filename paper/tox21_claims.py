@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from paper.runs import half_width
-from paper.tox21_models import NOT_RUN, Study, difference
+from paper.claims import NO, YES, Claim, table_of, verdict
+from paper.runs import mean_difference
+from paper.tox21_models import NOT_RUN, Study
 
 from pellucid.numbers import counted
 
@@ -16,28 +15,8 @@ TABLE1 = {
     "GAME, symmetric": {"accuracy": 0.826, "witness_accuracy": 0.824, "local_auc": 0.759, "global_auc": 0.967},
     "GAME, uniform": {"accuracy": 0.744, "witness_accuracy": 0.742, "local_auc": 0.764, "global_auc": 0.959},
 }
-YES, NO, UNKNOWN = "holds", "**does not hold**", "cannot be told"
 # Of one model: the accuracy, how well its witnesses order molecules, and how often DEEP's held-out share.
 AIM_ACCURACY, AIM_GLOBAL, AIM_TIMES = 0.84, 0.97, 2.0
-
-
-class Claim(NamedTuple):
-    """A statement, the paper's numbers for it, ours, and the verdict."""
-
-    text: str
-    paper: str
-    ours: str
-    verdict: str
-
-
-def verdict(differences: np.ndarray, *, least: float = 0.0) -> str:
-    """Whether paired differences are above 0, by their 95 % interval; "at least" claims allow as little as `least`."""
-    if len(differences) < 2:
-        return UNKNOWN
-    mean, half = differences.mean(), half_width(differences)
-    if mean + half < 0:
-        return NO
-    return YES if mean - half > least else UNKNOWN
 
 
 def claims(study: Study) -> list[Claim]:
@@ -52,7 +31,7 @@ def claims(study: Study) -> list[Claim]:
         if other is not None and study.seeds(name):
             ours = study.gains(name, measure, than=other)
             paper = TABLE1[model][measure] - TABLE1[than][measure]
-            found.append(Claim(text, f"{paper:+.3f}", difference(ours), verdict(sign * ours, least=least)))
+            found.append(Claim(text, f"{paper:+.3f}", mean_difference(ours), verdict(sign * ours, least=least)))
 
     if symmetric is not None:
         game, tolerance = "GAME, symmetric", study.config["tolerance"]
@@ -67,7 +46,7 @@ def claims(study: Study) -> list[Claim]:
             Claim(
                 "GAME symmetric is more transparent locally, pairs closer than the bound ignored",
                 "",
-                difference(ours),
+                mean_difference(ours),
                 verdict(ours),
             )
         )
@@ -86,7 +65,9 @@ def claims(study: Study) -> list[Claim]:
                 ours = study.gains(name, "accuracy", than="tree")
                 paper = f"{TABLE1[model]['accuracy'] - 0.617:+.3f}"
                 found.append(
-                    Claim(f"{model} is more accurate than the vanilla tree", paper, difference(ours), verdict(ours))
+                    Claim(
+                        f"{model} is more accurate than the vanilla tree", paper, mean_difference(ours), verdict(ours)
+                    )
                 )
     last = study.config["deltas"][-1]
     small, deep = study.by_delta("GAME", last), study.by_delta("DEEP", 0)
@@ -134,7 +115,4 @@ def _aim(study: Study, name: str, family: str, than: str, part: str) -> tuple[fl
 
 def table(study: Study) -> str:
     found = claims(study)
-    if not found:
-        return NOT_RUN
-    rows = ["| claim | the paper | ours | verdict |", "|---|---|---|---|"]
-    return "\n".join([*rows, *(f"| {c.text} | {c.paper} | {c.ours} | {c.verdict} |" for c in found)])
+    return table_of(found) if found else NOT_RUN

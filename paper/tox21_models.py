@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
-from paper.runs import half_width
+from paper.runs import mean_difference
 from paper.tox21 import chosen_margin, chosen_weight, name_of, played_cells, seed_cells, seeds_of
 
 NOT_RUN = "Not run yet."
@@ -73,14 +73,6 @@ def title(cell: Mapping[str, Any]) -> str:
     return f"{kind if cell['held_out_game'] else 'symmetric'}, λ = {cell['weight']:g}"
 
 
-def difference(values: np.ndarray, digits: int = 3) -> str:
-    """The mean of paired differences with its 95 % interval; a single one stands alone."""
-    if not np.isfinite(values).all() or not len(values):
-        return ""
-    text = f"{values.mean():+.{digits}f}"
-    return f"{text} ± {half_width(values):.{digits}f}" if len(values) > 1 else text
-
-
 def gains(study: Study) -> str:
     """Differences from DEEP with the same seed: most of the spread is the split's."""
     measures = {
@@ -96,7 +88,7 @@ def gains(study: Study) -> str:
     }
     rows = [f"| GAME minus DEEP | seeds | {' | '.join(measures)} |", "|---|---|" + "---|" * len(measures)]
     for name, text in study.games().items():
-        found = [difference(study.gains(name, *where)) for where in measures.values()]
+        found = [mean_difference(study.gains(name, *where)) for where in measures.values()]
         mark = " (chosen)" if study.is_chosen(name) else ""
         rows.append(f"| {text}{mark} | {len(study.seeds(name))} | {' | '.join(found)} |")
     return "\n".join(rows) if len(rows) > 2 else NOT_RUN

@@ -58,6 +58,26 @@ def test_differences_are_paired_by_seed():
     assert law[4] == "-0.200"
 
 
+def test_claims_rest_on_paired_differences():
+    def of(kind, values):
+        return {
+            f"{kind}-seed{seed}": {"config": {"seed": seed}, "test": {"error": value}}
+            for seed, value in enumerate(values)
+        }
+
+    reports = {
+        **of("deep", [0.0801, 0.0802, 0.0803]),
+        **of("asymmetric-0.1", [0.0800, 0.0801, 0.0802]),
+        **of("asymmetric-1", [0.0800, 0.0803, 0.0802]),
+    }
+    found = {claim.text: claim for claim in bearing_seeds.claims(reports)}
+    assert found["DEEP's error is at most the paper's 8.136"][1:] == ("8.136", "8.020 ± 0.025", "holds")
+    assert found["λ = 0.1 forecasts better than DEEP"][1:] == ("-0.079", "-0.010 ± 0.000", "holds")
+    assert found["λ = 1 forecasts worse than DEEP"].verdict == "cannot be told"
+    assert found["DEEP forecasts better than AR"][2:] == ("", "cannot be told")
+    assert bearing_seeds.claims({}) == []
+
+
 def test_the_best_epoch_is_that_of_the_least_validation_loss():
     assert bearing_seeds.best_epoch({"history": [{"validation_loss": v} for v in (3.0, 1.0, 2.0)]}) == 2
 
