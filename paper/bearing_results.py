@@ -133,13 +133,13 @@ def claims(reports: Reports) -> list[Claim]:
         abs(score(reports, f"asymmetric-{s:g}", m) - score(reports, f"symmetric-{s:g}", m)) / score(reports, "deep", m)
         for s, m in pairs
     ]
-    theirs = [
+    differences = [
         abs(TABLE3["asymmetric"][m][LAMBDAS.index(s)] - TABLE3["symmetric"][m][LAMBDAS.index(s)])
         / TABLE3["asymmetric"][m][0]
         for s, m in pairs
     ]
     text = "Symmetric and asymmetric nearly agree (largest difference within 5 % of DEEP's value)"
-    result.append(claim(text, f"{max(theirs):.1%}", f"{max(ours):.1%}", max(ours) < 0.05))
+    result.append(claim(text, f"{max(differences):.1%}", f"{max(ours):.1%}", max(ours) < 0.05))
     lower = [
         score(reports, f"symmetric-{s:g}", "deviation") < score(reports, f"asymmetric-{s:g}", "deviation")
         for s in LAMBDAS[1:]
@@ -152,11 +152,11 @@ def claims(reports: Reports) -> list[Claim]:
         result.append(claim(text, "(a picture)", numbers, offsets["deep"] > offsets["asymmetric-1"]))
     deviations, variations = row(radius_cells(), "deviation"), row(radius_cells(), "variation")
     end = RADII.index(13) + 1
-    theirs = list(FIGURE7["deviation"])
+    known = list(FIGURE7["deviation"])
     text = "Deviation rises with ε, up to 13"
-    result.append(claim(text, show(theirs[:end]), show(deviations[:end]), falls(deviations[:end][::-1])))
+    result.append(claim(text, show(known[:end]), show(deviations[:end]), falls(deviations[:end][::-1])))
     text, late = "Deviation rises with ε, from 13 to 19", deviations[end - 1 :]
-    result.append(claim(text, show(theirs[end - 1 :]), show(late), falls(late[::-1])))
+    result.append(claim(text, show(known[end - 1 :]), show(late), falls(late[::-1])))
     result.append(claim("TV falls with ε", show(FIGURE7["variation"]), show(variations), falls(variations)))
     result.append(claim("TV is 0 at ε = 19", "0.000", f"{variations[-1]:.1e}", variations[-1] < 1e-6))
     trends = [rank_correlation(RADII, errors) for errors in (FIGURE7["error"], row(radius_cells(), "error"))]
