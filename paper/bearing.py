@@ -7,7 +7,6 @@ Repeating an interrupted call goes on where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, Stage, load_config, matching, provenance, run_cells, write_report
+from paper.runs import ROOT, Cell, Stage, load_config, matching, provenance, run_cells, study_parser, write_report
 
 REPORTS = ROOT / "paper" / "bearing"
 MODELS = ROOT / "out" / "bearing"
@@ -170,13 +169,9 @@ def rounded(value: Any) -> Any:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'symmetric-*'")
+    parser = study_parser(__doc__, REPORTS, jobs=2, table=False)
     parser.add_argument("--measure-again", action="store_true", help="measure the saved models, without training")
     parser.add_argument("--seed", type=int, help="another split, initialization and order than the configuration's")
-    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args(words)
     config = load_config("bearing", arguments.size)
     if arguments.seed is not None:

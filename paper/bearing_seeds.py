@@ -9,9 +9,7 @@ goes on where it stopped, in mid-training.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from paper import bearing
 from paper.claims import Claim, table_of, verdict
 from paper.runs import (
     ROOT,
-    SIZES,
     Cell,
     half_width,
     load_config,
@@ -27,7 +24,8 @@ from paper.runs import (
     mean_difference,
     read_reports,
     run_cells,
-    write_section,
+    show,
+    study_parser,
 )
 
 REPORTS = ROOT / "paper" / "bearing_seeds"
@@ -237,21 +235,13 @@ def sections(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'deep-*'")
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
+    parser = study_parser(__doc__, REPORTS)
     arguments = parser.parse_args(words)
     config = load_config("bearing_seeds", arguments.size)
     folder = arguments.out / config["size"]
     if not arguments.table:
         run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
-    for mark, text in sections(config, read_reports(folder)).items():
-        print(text, end="\n\n")
-        if config["size"] == "cpu" and arguments.out == REPORTS:
-            write_section(README, mark, text)
+    show(sections(config, read_reports(folder)), arguments, REPORTS)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ trial; its report is in `paper/expo/`.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import itertools
 import time
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from paper.expo_data import SUPPORT2, Table, read
 from paper.expo_measures import NEAR, fidelities, witnessed
-from paper.runs import ROOT, Cell, Stage, load_config, read_reports, run_stages
+from paper.runs import ROOT, Cell, Stage, load_config, read_reports, run_stages, study_parser
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
@@ -259,14 +258,11 @@ def run(cell: Cell) -> dict[str, Any]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument("--out", type=Path, default=REPORTS, help="folder of the reports")
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"), jobs=2, table=False)
     arguments = parser.parse_args(words)
     config = load_config("expo", arguments.size)
     folder = arguments.out / config["size"]
-    run_stages(stages(config, folder), run, folder, arguments.jobs)
+    run_stages(stages(config, folder), run, folder, arguments.jobs, arguments.only)
     if config["size"] == "cpu":
         from paper.expo_results import write
 

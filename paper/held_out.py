@@ -10,7 +10,6 @@ Tox21, with classes.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from paper.runs import (
     read_reports,
     run_cells,
     save_figure,
+    study_parser,
     write_section,
 )
 
@@ -279,25 +279,19 @@ def frontier(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -
     return figure
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", *OTHERS, "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument(
-        "--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'tree-*-given-*'"
-    )
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    arguments = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", *OTHERS, "smoke"), jobs=2)
+    arguments = parser.parse_args(words)
     config = load_config("held_out", arguments.size)
-    folder = REPORTS / config["size"]
+    folder = arguments.out / config["size"]
     if not arguments.table:
         run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
     reports = read_reports(folder)
     text = table(config, reports)
     print(text)
-    if config["size"] == "cpu":
+    if config["size"] == "cpu" and arguments.out == REPORTS:
         save_figure(frontier(config, reports), REPORTS / "frontier")
-    if config["size"] in SECTIONS:
+    if config["size"] in SECTIONS and arguments.out == REPORTS:
         write_section(README, SECTIONS[config["size"]], text)
 
 

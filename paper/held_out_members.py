@@ -7,8 +7,7 @@ it. The variance explained is that at all members, and at real molecules alone, 
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from paper import held_out
 from paper.held_out import MODELS, judged, untrained
 from paper.nav17 import split
-from paper.runs import ROOT, Cell, load_config, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, show, study_parser
 
 if TYPE_CHECKING:
     from pellucid.molecules import MoleculeNeighborhoods, Molecules, PropertyModel
@@ -126,20 +125,14 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
     return "\n".join(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    arguments = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"), jobs=2)
+    arguments = parser.parse_args(words)
     config = load_config("held_out_members", arguments.size)
-    folder = REPORTS / config["size"]
+    folder = arguments.out / config["size"]
     if not arguments.table:
-        run_cells(cells(config), run, folder, arguments.jobs)
-    text = table(config, read_reports(folder))
-    print(text)
-    if config["size"] == "cpu":
-        write_section(README, "held-out: members", text)
+        run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
+    show({"held-out: members": table(config, read_reports(folder))}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,14 @@ the same autoregressive laws, at steps whose values the law has not seen.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from paper.bearing import sequences
-from paper.held_out import LEVEL, README
-from paper.runs import ROOT, Cell, load_config, mean_difference, read_reports, run_cells, write_section
+from paper.held_out import LEVEL
+from paper.runs import ROOT, Cell, load_config, matching, mean_difference, read_reports, run_cells, show, study_parser
 
 REPORTS = ROOT / "paper" / "held_out_series"
 
@@ -99,17 +98,13 @@ def table_of(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"), jobs=2)
     arguments = parser.parse_args(words)
     config = load_config("held_out_series", arguments.size)
-    folder = REPORTS / config["size"]
-    run_cells(cells(config), run, folder, arguments.jobs)
-    text = table_of(config, read_reports(folder))
-    print(text)
-    if config["size"] == "cpu":
-        write_section(README, "held-out: bearing", text)
+    folder = arguments.out / config["size"]
+    if not arguments.table:
+        run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
+    show({"held-out: bearing": table_of(config, read_reports(folder))}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

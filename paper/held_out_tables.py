@@ -8,16 +8,15 @@ This uses nothing but `pellucid`'s core: a training loop with a game is three li
 
 from __future__ import annotations
 
-import argparse
 import copy
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from paper.held_out import README, judged
-from paper.runs import ROOT, Cell, load_config, mean_difference, read_reports, run_cells, write_section
+from paper.held_out import judged
+from paper.runs import ROOT, Cell, load_config, matching, mean_difference, read_reports, run_cells, show, study_parser
 
 if TYPE_CHECKING:
     import torch
@@ -226,20 +225,15 @@ def table_of(config: dict[str, Any], data: str, reports: Mapping[str, Mapping[st
     return "\n".join(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="cells to run side by side, each on one core")
-    arguments = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"), jobs=2)
+    arguments = parser.parse_args(words)
     config = load_config("held_out_tables", arguments.size)
-    folder = REPORTS / config["size"]
-    run_cells(cells(config), run, folder, arguments.jobs)
+    folder = arguments.out / config["size"]
+    if not arguments.table:
+        run_cells(matching(cells(config), arguments.only), run, folder, arguments.jobs)
     reports = read_reports(folder)
-    for data in config["data"]:
-        text = table_of(config, data, reports)
-        print(f"{data}\n{text}\n")
-        if config["size"] == "cpu":
-            write_section(README, f"held-out: {data}", text)
+    show({f"held-out: {data}": table_of(config, data, reports) for data in config["data"]}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Figure 4 are made from them by `python -m paper.moses_results`. Repeating an int
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from paper.runs import ROOT, SIZES, Cell, Stage, load_config, read_reports, run_stages
+from paper.runs import ROOT, Cell, Stage, load_config, read_reports, run_stages, study_parser
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -276,10 +275,7 @@ def scaffold_atoms(smiles: str) -> frozenset[int]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    parser.add_argument("--jobs", type=int, default=2, help="models to train side by side, each on one core")
-    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
+    parser = study_parser(__doc__, REPORTS, jobs=2, table=False)
     arguments = parser.parse_args(words)
     config = load_config("moses", arguments.size)
     folder = arguments.out / config["size"]
@@ -287,7 +283,7 @@ def main(words: Sequence[str] | None = None) -> None:
     embedded = bool(config.get("embedded"))
     print(corpus(embedded, "train", config["molecules"]), flush=True)
     print(corpus(embedded, "test", config["test"]), flush=True)
-    run_stages(stages(config, folder), run, folder, arguments.jobs)
+    run_stages(stages(config, folder), run, folder, arguments.jobs, arguments.only)
 
 
 if __name__ == "__main__":

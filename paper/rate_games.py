@@ -7,15 +7,14 @@ is cut short leaves a table. Reports are in `paper/rates/<size>/`; an interrupte
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from paper import rates
-from paper.rates import README, REPORTS, corpus, deep_cell
-from paper.runs import Cell, Stage, load_config, read_reports, run_stages, write_section
+from paper.rates import REPORTS, corpus, deep_cell
+from paper.runs import Cell, Stage, load_config, read_reports, run_stages, show, study_parser
 
 Reports = Mapping[str, Mapping[str, Any]]
 _COLUMNS = ("neural", "tree", "deviation", "held_out_deviation")
@@ -215,21 +214,14 @@ def text(config: dict[str, Any], reports: Reports) -> str:
     return "\n\n".join(tables)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as '*-seed-1'")
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    arguments = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"))
+    arguments = parser.parse_args(words)
     config = load_config("rates", arguments.size)
-    folder = REPORTS / config["size"]
+    folder = arguments.out / config["size"]
     if not arguments.table:
         run_stages(stages(config, folder), run, folder, arguments.jobs, arguments.only)
-    written = text(config, read_reports(folder))
-    print(written)
-    if config["size"] == "cpu":
-        write_section(README, "rates: games", written)
+    show({"rates: games": text(config, read_reports(folder))}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

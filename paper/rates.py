@@ -8,7 +8,6 @@ and the trees that follow its encoder (`paper.rate_games` compares these with th
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from paper import moses
-from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, show, study_parser
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -184,23 +183,17 @@ def minutes_of_a_cell(cell: Cell, steps: int = 5) -> float:
     return float(count * (time.monotonic() - start) / steps / 60)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'positional-*'")
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    arguments = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"))
+    arguments = parser.parse_args(words)
     config = load_config("rates", arguments.size)
+    folder = arguments.out / config["size"]
     if not arguments.table:
         wanted = matching(cells(config), arguments.only)
         minutes = minutes_of_a_cell(wanted[0])
         print(f"training of a cell takes about {minutes:.0f} minutes of one core", flush=True)
-        run_cells(wanted, run, REPORTS / config["size"], arguments.jobs)
-    text = table(config, read_reports(REPORTS / config["size"]))
-    print(text)
-    if config["size"] == "cpu":
-        write_section(README, "rates: table", text)
+        run_cells(wanted, run, folder, arguments.jobs)
+    show({"rates: table": table(config, read_reports(folder))}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

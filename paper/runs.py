@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -52,6 +53,30 @@ def load_config(name: str, size: str) -> dict[str, Any]:
     if size not in sizes:
         raise SystemExit(f"The size must be one of {', '.join(sizes)}. Got {size}.")
     return {**config, **sizes[size], "size": size}
+
+
+def study_parser(
+    description: str | None, reports: Path, *, sizes: Sequence[str] = SIZES, jobs: int = 1, table: bool = True
+) -> argparse.ArgumentParser:
+    """The options that all studies have: `size`, `jobs`, `only`, `out`, and `table` where one is made."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=sizes, default="cpu")
+    parser.add_argument("--jobs", type=int, default=jobs, help="cells to run side by side, each on one core")
+    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'deep-*'")
+    parser.add_argument(
+        "--out", type=Path, default=reports, help="where reports go; in an empty folder all cells are run again"
+    )
+    if table:
+        parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
+    return parser
+
+
+def show(sections: Mapping[str, str], arguments: argparse.Namespace, reports: Path) -> None:
+    """Print sections of `paper/README.md`, and write them there if they are those of the study itself."""
+    for mark, text in sections.items():
+        print(text, end="\n\n")
+        if arguments.size == "cpu" and arguments.out == reports:
+            write_section(ROOT / "paper" / "README.md", mark, text)
 
 
 def provenance() -> dict[str, Any]:

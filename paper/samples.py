@@ -9,7 +9,6 @@ an interrupted call does what is missing.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from paper import sample_measures as measures
 from paper.rates import MODELS
-from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, write_section
+from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, show, study_parser
 
 REPORTS = ROOT / "paper" / "samples"
 CACHE = ROOT / "out" / "samples"
@@ -188,17 +187,12 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=("cpu", "smoke"), default="cpu")
+def main(words: Sequence[str] | None = None) -> None:
+    parser = study_parser(__doc__, REPORTS, sizes=("cpu", "smoke"))
     parser.add_argument("--wheels", type=Path, default=ROOT / "out" / "wheels", help="the folder of the two wheels")
-    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side, each on one core")
-    parser.add_argument(
-        "--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'positional-1-*'"
-    )
-    parser.add_argument("--table", action="store_true", help="show what is there instead of running anything")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     config = load_config("samples", arguments.size)
+    folder = arguments.out / config["size"]
     if not arguments.table:
         os.environ[_WHEELS] = str(arguments.wheels.resolve())
         # Models that have not been trained yet wait for the next call.
@@ -209,11 +203,8 @@ def main() -> None:
         ]
         for part in PARTS.values():  # once, and not in every cell
             reference_facts(ready[0], part)
-        run_cells(ready, run, REPORTS / config["size"], arguments.jobs)
-    text = table(config, read_reports(REPORTS / config["size"]))
-    print(text)
-    if config["size"] == "cpu":
-        write_section(README, "samples: table", text)
+        run_cells(ready, run, folder, arguments.jobs)
+    show({"samples: table": table(config, read_reports(folder))}, arguments, REPORTS)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ calls with different `--seeds` may run side by side.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from paper.runs import PAPER_MEMBERS, PAPER_TREES, ROOT, SIZES, Cell, Stage, load_config, read_reports, run_stages
+from paper.runs import (
+    PAPER_MEMBERS,
+    PAPER_TREES,
+    ROOT,
+    Cell,
+    Stage,
+    load_config,
+    read_reports,
+    run_stages,
+    study_parser,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -285,12 +294,8 @@ def load(cell: Cell, name: str) -> PropertyModel:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cells to run side by side; each job prepares for itself")
+    parser = study_parser(__doc__, REPORTS, table=False)
     parser.add_argument("--seeds", type=int, nargs="+", default=[], help="some of the seeds; by default all")
-    parser.add_argument("--only", nargs="+", metavar="CELL", help="names of cells, or patterns such as 'uniform-*'")
-    parser.add_argument("--out", type=Path, default=REPORTS, help="where reports go")
     arguments = parser.parse_args(words)
     config = load_config("tox21", arguments.size)
     folder = arguments.out / config["size"]

@@ -1,9 +1,11 @@
 """`python -m paper`: what is committed is shown, what is missing runs, what is wrong is said."""
 
 import re
+from importlib import import_module
 
 import pytest
 from paper import __main__ as paper
+from paper import runs
 from paper.runs import Stage, finished, matching, read_reports, read_section, run_stages, write_report
 
 pytestmark = pytest.mark.paper
@@ -97,3 +99,28 @@ def test_cells_are_chosen_by_name_or_pattern(tmp_path):
 
 def double_name(cell):
     return {"twice": 2 * cell["name"]}
+
+
+STUDIES = (
+    "bearing bearing_seeds expo held_out held_out_members held_out_series held_out_tables moses rate_games rates "
+    "samples tox21"
+)
+
+
+@pytest.mark.parametrize("study", STUDIES.split())
+def test_every_study_can_be_asked_for_some_of_its_cells(study, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        import_module(f"paper.{study}").main(["--help"])
+    printed = capsys.readouterr().out
+    assert all(option in printed for option in ("--size", "--jobs", "--only", "--out"))
+
+
+def test_only_the_study_itself_writes_its_readme(monkeypatch, capsys):
+    written = []
+    monkeypatch.setattr("paper.runs.write_section", lambda *section: written.append(section))
+    reports = runs.ROOT / "paper" / "rates"
+    for words in (["--out", "elsewhere"], ["--size", "smoke"], []):
+        assert not written
+        runs.show({"rates: table": "| 1 |"}, runs.study_parser(None, reports).parse_args(words), reports)
+    assert written == [(runs.ROOT / "paper" / "README.md", "rates: table", "| 1 |")]
+    assert capsys.readouterr().out == 3 * "| 1 |\n\n"
