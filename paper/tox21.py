@@ -48,7 +48,8 @@ _SWEEPS = (
     "weights",
     "held_out",
     "contributions",
-    "combinations",
+    "first_held_out",
+    "strict",
     "margins",
     "uniform",
     "deltas",
@@ -99,6 +100,16 @@ def uniform_cell(config: dict[str, Any], seed: int, margin: float) -> Cell:
     return cell(config, f"uniform-{margin:g}", seed, "uniform", **warm)
 
 
+def strict_cells(config: dict[str, Any], seed: int) -> list[Cell]:
+    """The uniform game with multipliers that grow faster, and other members in a step."""
+    cells = []
+    for margin, rate, members in config["strict"]:
+        usual = uniform_cell(config, seed, margin)
+        name = f"{name_of(usual)}-rate-{rate:g}-{members}-seed{seed}"
+        cells.append({**usual, "name": name, "multiplier_rate": rate, "members": members})
+    return cells
+
+
 def weight_cells(config: dict[str, Any], seed: int, weights: Sequence[float]) -> list[Cell]:
     """The symmetric game at several weights."""
     return [cell(config, f"symmetric-{w:g}", seed, "symmetric", weight=w) for w in weights]
@@ -108,7 +119,6 @@ def seed_cells(
     config: dict[str, Any], seed: int, margins: Sequence[float], weights: Sequence[float] | None = None
 ) -> list[Cell]:
     """The models of a seed, in the order in which they matter; at all weights, unless some are named."""
-    first = seed == config["seeds"][0]
     cells = [
         cell(config, "deep", seed, None, deltas=[0, *config["deltas"]]),
         cell(config, "tree", seed, None, kind="tree", depths=config["depths"]),
@@ -117,9 +127,9 @@ def seed_cells(
         *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"]),
         *(uniform_cell(config, seed, m) for m in margins),
     ]
-    for tree, contributions in config["combinations"] if first else []:
-        cells += [held_out_cell(config, seed, "tree", tree)] if tree else []
-        cells += [held_out_cell(config, seed, "contributions", contributions)] if contributions else []
+    if seed == config["seeds"][0]:
+        cells += strict_cells(config, seed)
+        cells += [held_out_cell(config, seed, "tree", weight) for weight in config["first_held_out"]]
     return cells
 
 

@@ -7,7 +7,16 @@ from typing import Any, final
 
 import numpy as np
 from paper.runs import mean_difference
-from paper.tox21 import chosen_margin, chosen_weight, name_of, played_cells, seed_cells, seeds_of
+from paper.tox21 import (
+    chosen_margin,
+    chosen_weight,
+    name_of,
+    played_cells,
+    seed_cells,
+    seeds_of,
+    strict_cells,
+    uniform_cell,
+)
 
 NOT_RUN = "Not run yet."
 
@@ -68,7 +77,8 @@ class Study:
 def title(cell: Mapping[str, Any]) -> str:
     """What a game is called in the tables."""
     if cell["game"] == "uniform":
-        return f"uniform, δ = {cell['margin']:g}"
+        faster = f", rate {cell['multiplier_rate']:g}" if "-rate-" in cell["name"] else ""
+        return f"uniform, δ = {cell['margin']:g}{faster}"
     kind = "contributions, held out" if cell["witness"] == "contributions" else "trees, held out"
     return f"{kind if cell['held_out_game'] else 'symmetric'}, λ = {cell['weight']:g}"
 
@@ -173,20 +183,26 @@ def sweep(study: Study) -> str:
 def uniform(study: Study) -> str:
     """What strictness costs: deviations of training neighborhoods by margin, accuracy and AUC_B beside them."""
     rows = [
-        "| model | seeds | training TV: median | 90 % | 99 % | largest | above the margin | AUC(f, y) | AUC_B | "
-        "AUC_B, far pairs | AUC_D |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | rate of the multipliers | members in a step | seeds | training TV: median | 90 % | 99 % | largest "
+        "| above the margin | AUC(f, y) | AUC(f, y) against DEEP | AUC_B | AUC_B, far pairs | AUC_D |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    margins = {f"uniform-{m:g}": m for m in sorted(study.config["margins"])}
-    for name, text in {"deep": "DEEP", **{name: f"δ = {m:g}" for name, m in margins.items()}}.items():
+    c, seed = study.config, study.config["seeds"][0]
+    games = [*(uniform_cell(c, seed, margin) for margin in sorted(c["margins"])), *strict_cells(c, seed)]
+    margins = {name_of(game): game["margin"] for game in games}
+    played = {name_of(game): (f"{game['multiplier_rate']:g}", str(game["members"])) for game in games}
+    for name, text in {"deep": "DEEP", **{name: f"δ = {margin:g}" for name, margin in margins.items()}}.items():
         if not study.seeds(name):
             continue
         found = [np.array(study.report(name, seed)["training"]["variations"]) for seed in study.seeds(name)]
         quantiles = [f"{np.mean([np.quantile(v, q) for v in found]):.3f}" for q in (0.5, 0.9, 0.99, 1.0)]
         above = f"{np.mean([np.mean(v > margins[name]) for v in found]):.1%}" if name in margins else ""
-        scores = [study.scores(name, m).mean() for m in ("accuracy", "local_auc", "far_auc", "global_auc")]
-        numbers = " | ".join([*quantiles, above, *(f"{value:.3f}" for value in scores)])
-        rows.append(f"| {text} | {len(found)} | {numbers} |")
+        against = "" if name == "deep" else mean_difference(study.gains(name, "accuracy"))
+        accuracy, *others = (
+            f"{study.scores(name, m).mean():.3f}" for m in ("accuracy", "local_auc", "far_auc", "global_auc")
+        )
+        cells = [text, *played.get(name, ("", "")), str(len(found)), *quantiles, above, accuracy, against, *others]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) if len(rows) > 2 else NOT_RUN
 
 

@@ -14,7 +14,7 @@ COMMITTED = runs.read_reports(tox21.REPORTS / "cpu")
 CONFIG = runs.load_config("tox21", "smoke")
 GAMES = ("symmetric-0.2", "held-out-0.1", "contributions-0.3")
 PLAYED = {f"{name}-play-1-8-seed0" for name in ("symmetric-0.2", "contributions-0.3")}
-LAST = {"symmetric-0.2-delta-1-seed0", "figure1-seed0", "pool-seed0", *PLAYED}
+LAST = {"symmetric-0.2-delta-1-seed0", "uniform-0.1-rate-10-4-seed0", "figure1-seed0", "pool-seed0", *PLAYED}
 
 
 @pytest.fixture(scope="module")
