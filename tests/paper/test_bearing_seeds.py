@@ -72,6 +72,8 @@ def test_claims_rest_on_paired_differences():
     }
     found = {claim.text: claim for claim in bearing_seeds.claims(reports)}
     assert found["DEEP's error is at most the paper's 8.136"][1:] == ("8.136", "8.020 ± 0.025", "holds")
+    (relative,) = (claim for text, claim in found.items() if "divided by AR's" in text)
+    assert relative[1:] == ("0.828", "", "cannot be told")  # AR has not been run
     assert found["λ = 0.1 forecasts better than DEEP"][1:] == ("-0.079", "-0.010 ± 0.000", "holds")
     assert found["λ = 1 forecasts worse than DEEP"].verdict == "cannot be told"
     assert found["DEEP forecasts better than AR"][2:] == ("", "cannot be told")
