@@ -1,6 +1,7 @@
 """Molecules of tables, lists and corpora."""
 
 import csv
+import gzip
 
 import pytest
 
@@ -41,3 +42,30 @@ def test_molecules_are_read_from_tables_lists_and_corpora(tmp_path):
     assert read_molecules(tmp_path / "c.csv", smiles="drawn").smiles == table.smiles
     with pytest.raises(InputError, match="At least 10 molecules are needed.* Got 2 in a.csv that have a junction tree"):
         DOMAIN.read(tmp_path / "a.csv", AutoencoderReading())
+
+
+def test_gzipped_tables_have_the_columns_that_are_named(tmp_path):
+    # Both columns hold molecules: only the option says which are meant.
+    (tmp_path / "a.csv").write_text("mol,mol2,id\nCCO,CCN,a\nCCC,CCCl,b\n")
+    with gzip.open(tmp_path / "a.csv.gz", "wb") as stream:
+        stream.write((tmp_path / "a.csv").read_bytes())
+    for path in (tmp_path / "a.csv", tmp_path / "a.csv.gz"):
+        assert read_molecules(path).smiles == ("CCO", "CCC")
+        found = read_molecules(path, smiles="mol2", names="id")
+        assert found.smiles == ("CCN", "CCCl")
+        assert found.labels() == ["a (row 2)", "b (row 3)"]
+        assert Corpus.build(path, smiles="mol2", jobs=1, progress=False).smiles(0) == "CCN"
+        for options, message in (
+            ({"smiles": "drawn"}, "smiles.* must be a column of a.csv.* Got 'drawn'"),
+            ({"names": "title"}, "names.* must be a column of a.csv.* Got 'title'"),
+        ):
+            with pytest.raises(InputError, match=message):
+                read_molecules(path, **options)
+
+
+def test_a_corpus_has_no_columns_to_name(tmp_path):
+    Corpus.build(["CCO"], tmp_path / "corpus", jobs=1, progress=False)
+    with pytest.raises(InputError, match="`smiles` is for tables, one of whose columns it names. Got corpus, a corpus"):
+        read_molecules(tmp_path / "corpus", smiles="drawn")
+    with pytest.raises(InputError, match="`smiles` is for files, whose column of SMILES it names. Got a list"):
+        Corpus.build(["CCO"], smiles="drawn", progress=False)

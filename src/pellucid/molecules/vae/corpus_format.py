@@ -16,9 +16,10 @@ from rdkit import rdBase
 
 from pellucid.cache import key_of
 from pellucid.errors import InputError
+from pellucid.molecules.files import smiles_column
 from pellucid.molecules.table import Rejection
 from pellucid.molecules.vae.trees import JunctionTree, UnusableMolecule, tree_of
-from pellucid.tables import open_table, smiles_index
+from pellucid.tables import open_table
 
 FORMAT = 2
 CONTENT = "corpus.json"
@@ -141,9 +142,12 @@ def write_parts(folder: Path, parts: Iterable[CorpusPart], key: str) -> None:
     (folder / CONTENT).write_text(json.dumps(content) + "\n")
 
 
-def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
+def corpus_key(
+    source: str | Path | Sequence[str], largest: int, limit: int | None, smiles: str | None = None
+) -> str:
     """A key of everything that a corpus depends on."""
-    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _source_bytes(source))
+    column = "" if smiles is None else f" {smiles!r}"
+    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}{column}", _source_bytes(source))
 
 
 def _source_bytes(source: str | Path | Sequence[str]) -> Iterator[bytes]:
@@ -166,12 +170,12 @@ def _existing_file(path: str | Path) -> Path:
     return path
 
 
-def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
+def rows_of(source: str | Path | Sequence[str], smiles: str | None = None) -> Iterator[tuple[int, str]]:
     """(number of the row, SMILES); in files it is the number of the line, and blank lines have none."""
     if not isinstance(source, str | Path):
         yield from enumerate(source, 1)
         return
-    stream = open_table(_existing_file(source), bare=True, undecodable="replace")
-    column = smiles_index(stream.header) or 0
+    stream = open_table(_existing_file(source), bare=smiles is None, undecodable="replace")
+    column = stream.header.index(smiles_column(stream.header, smiles, stream.source))
     for number, cells in stream:
         yield number, cells[column] if column < len(cells) else ""

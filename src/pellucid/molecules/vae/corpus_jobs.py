@@ -59,7 +59,7 @@ def write_corpus(
     """
     _checks.whole(largest, 1, "largest", ATOM_LIMIT)
     target = Path(folder).resolve()
-    key = corpus_key(table, largest, None)
+    key = corpus_key(table, largest, None, smiles)
     if (corpus := Corpus.built_in(target, key)) is not None:
         return corpus
     ranges = table_ranges(table, _PIECE)

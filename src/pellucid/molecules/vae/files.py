@@ -16,7 +16,7 @@ from pellucid.molecules.vae._arguments import UNKNOWN_LABEL
 from pellucid.molecules.vae.corpus import Corpus, corpus_of
 from pellucid.numbers import counted, significant
 from pellucid.row_domains import require_new
-from pellucid.tables import read_table, row_names
+from pellucid.tables import read_pieces, read_table, row_names
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
@@ -38,12 +38,23 @@ def read_molecules(path: Path, *, smiles: str | None = None, names: str | None =
         The column of names of a table; by default one called id, name or the like, if there is one.
     """
     if (path / "corpus.json").is_file():
+        for parameter, value in (("smiles", smiles), ("names", names)):
+            if value is not None:
+                raise InputError(
+                    f"{Parameter(parameter)} is for tables, one of whose columns it names",
+                    got=f"{path.name}, a corpus of junction trees",
+                    cure="leave it out",
+                    parameter=parameter,
+                )
         return _molecules_of(Corpus.open(path))
-    if path.suffix.lower() == ".gz":
-        return _molecules_of(Corpus.build(path, progress=False))
-    table = read_table(path)
-    texts = table.column(smiles_column(table.header, smiles, table.source))
-    corpus, numbers = corpus_of(texts), np.array(table.numbers)
+    texts: list[str] = []
+    lines: list[int] = []
+    titles: list[str] = []
+    for piece in read_pieces(path):  # of a long table only these columns are kept
+        texts += piece.column(smiles_column(piece.header, smiles, piece.source))
+        lines += piece.numbers
+        titles += row_names(piece, names)
+    corpus, numbers = corpus_of(texts), np.array(lines)
     kept = corpus.arrays["rows"] - 1
     reasons = {rejection.row: rejection.reason for rejection in corpus.rejected}
     rejected = [
@@ -51,7 +62,7 @@ def read_molecules(path: Path, *, smiles: str | None = None, names: str | None =
         Rejection(int(numbers[row - 1]), texts[row - 1], reasons.get(row, "no junction tree"))
         for row in np.setdiff1d(np.arange(1, len(texts) + 1), corpus.arrays["rows"]).tolist()
     ]
-    molecules = _molecules_of(corpus, numbers, row_names(table, names), rejected)
+    molecules = _molecules_of(corpus, numbers, titles, rejected)
     return replace(molecules, flattened=stereo_count([texts[i] for i in kept.tolist()]))
 
 
