@@ -112,9 +112,12 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
             cure="correct the path",
         )
     if kind is None:
-        if "." in what:
+        from pellucid.molecules.table import largest_fragment
+
+        fragment = largest_fragment(what)
+        if fragment is not None:
             warn(f"{what} has several fragments: the largest organic one is explained.")
-        return {what: ""}
+        return {fragment or what: ""}
     molecules, facts = labeled_molecules(read_table(path), reading)
     for sentence in explanation_notes([facts]):
         warn(f"{path.name}: {sentence}")

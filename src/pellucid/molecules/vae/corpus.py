@@ -74,6 +74,8 @@ class Corpus:
     """Rejected rows; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
     reasons: Mapping[str, int]
     """The number of rejected rows, by reason."""
+    flattened: int = 0
+    """Molecules whose stereochemistry was dropped; folders of earlier versions do not say."""
     built_from: str = ""
     """A key of everything that a corpus on disk depends on."""
 
@@ -86,6 +88,8 @@ class Corpus:
     def summary(self) -> str:
         """One line on what was kept and what was not."""
         text = f"{counted(len(self), 'molecule')}, {counted(len(self.labels), 'label')}"
+        if self.flattened:
+            text += f"; stereochemistry dropped in {self.flattened:,}"
         if total := sum(self.reasons.values()):
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
             text += f"; {counted(total, 'rejected row')}: {reasons}"

@@ -263,7 +263,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         """The rows of the table, each followed by the mean of every latent coordinate."""
         from pellucid.molecules.vae.files import encoding_table
 
-        return encoding_table(model, path, smiles=reading.smiles, warn=warn)
+        return encoding_table(model, path, smiles=reading.smiles, names=reading.names, warn=warn)
 
     def explain(
         self,
@@ -315,16 +315,16 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         warn: MessageCallback,
     ) -> Search:
         """A property that is linear in the latent space, and a search along its gradient."""
-        from pellucid.molecules.vae.files import measured_property, warn_of_stereo
+        from pellucid.molecules.vae.files import measured_property, molecule_alone
         from pellucid.molecules.vae.optimizing import optimize
 
-        head, best = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
-        first = best if start is None else start
-        warn_of_stereo([first], warn)
+        head, best = measured_property(
+            model, path, smiles=reading.smiles, names=reading.names, target=target, lower=lower, warn=warn
+        )
         return optimize(
             model,
             head,
-            first,
+            best if start is None else molecule_alone(start, warn),
             steps=steps,
             least_similarity=least_similarity,
             lower=lower,
