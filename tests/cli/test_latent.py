@@ -155,6 +155,32 @@ def test_mistakes_in_names_of_columns_are_told(folder, tmp_path):
     assert "a.csv must have molecules with a value that the encoder can read. Got none; row 2: not a valid" in error
 
 
+def test_an_autoencoder_is_refused_before_its_data_are_read(tmp_path):
+    for words, message in (
+        (["--kl-weight", 2], "--kl-weight"),
+        (["--free", "inf"], "--free"),
+        (["--held-out", "--game", "none"], "--held-out is for games. Got no game (--game none)"),
+    ):
+        code, _, error = call("train", "autoencoder", tmp_path / "none.csv", *words)
+        assert code == 1
+        assert message in error
+        assert "none.csv" not in error
+
+
+def test_what_cannot_be_measured_has_no_columns(folder, tmp_path):
+    start = blockers().smiles[0]
+    assert call("explain", folder / "model", start, "-o", tmp_path / "why.csv")[0] == 0
+    header = (tmp_path / "why.csv").read_text().splitlines()[0].split(",")
+    assert "predicted: mean of tree 1" in header
+    assert not [name for name in header if name.startswith("measured")]
+
+
+def test_help_says_what_the_defaults_are():
+    _, text, _ = call("train", "autoencoder", "--help")
+    for option, default in (("--latent N", "56"), ("--width N", "64"), ("--epochs N", "20"), ("--depth N", "3")):
+        assert f"[default: {default};" in " ".join(text.partition(option)[2].split())[:250]
+
+
 def test_points_that_give_nothing_else_ask_for_a_larger_spread(folder, monkeypatch):
     monkeypatch.setattr(JunctionTreeVAE, "sample_near", lambda *_, **__: [])
     code, text, warnings = call("near", folder / "model", blockers().smiles[0], "--count", "3")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, final
 
 from pellucid.domains import Domain, MessageCallback, RunModel, Source, TrainingOptions
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
 from pellucid.options import Options, option
 from pellucid.paths import kind_of
@@ -60,6 +60,16 @@ class BaseMoleculeDomain(Domain["Molecules", ModelT], ABC):
     points: ClassVar[str] = "molecules"
     example: ClassVar[str] = '"SMILES"'
     packages: ClassVar[tuple[str, ...]] = ("rdkit",)
+
+    def check(self, settings: Any) -> None:
+        """Refuse a kind of game where there is none."""
+        if settings.held_out and settings.game == "none":
+            raise InputError(
+                f"{Parameter('held_out_game')} is for games",
+                got=f"no game ({Parameter('game', 'none')})",
+                cure="leave one of them out",
+                parameter="held_out_game",
+            )
 
     @abstractmethod
     def summary(self, data: Molecules) -> str:
