@@ -167,6 +167,14 @@ def test_an_autoencoder_is_refused_before_its_data_are_read(tmp_path):
         assert "none.csv" not in error
 
 
+def test_explanations_count_the_stereochemistry_of_what_is_explained(folder, tmp_path):
+    texts = [blockers().smiles[0], "C[C@H](N)O", "C[C@](F)(Cl)[Si](C)(C)C", "nonsense"]
+    (tmp_path / "a.csv").write_text("\n".join(["SMILES", *texts]) + "\n")
+    code, _, warnings = call("explain", folder / "model", tmp_path / "a.csv")
+    assert code == 0
+    assert "stereochemistry, which the encoder does not see, is dropped in 1 of 2 rows." in warnings
+
+
 def test_what_cannot_be_measured_has_no_columns(folder, tmp_path):
     start = blockers().smiles[0]
     assert call("explain", folder / "model", start, "-o", tmp_path / "why.csv")[0] == 0

@@ -46,7 +46,7 @@ MEASURES = (
             about="the evidence lower bound of the network: log-probability of a molecule, at least, in nats"),
     Measure(key="elbo_of_trees", title="ELBO of the trees", better="higher",
             about="the same with the posterior of each molecule's tree"),
-    Measure(key="rate", title="rate", better="neither",
+    Measure(key="rate", title="rate in nats", better="neither",
             about="the KL term: the nats of a molecule that its encoding carries"),
     Measure(key="reconstructed", title="reconstructed", better="higher",
             about="the share of molecules that come back from the means of their encodings"),
@@ -281,7 +281,6 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         from pellucid.molecules.vae.files import warn_of_stereo
 
         labels = molecules_in(what, reading, warn)
-        warn_of_stereo([*labels], warn)
         explanations: dict[str, Explanation] = {}
         errors: dict[str, InputError] = {}
         for smiles, label in labels.items():
@@ -291,6 +290,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
                 errors[label] = error
         if not explanations and errors:
             raise next(iter(errors.values()))
+        warn_of_stereo([smiles for smiles, label in labels.items() if label in explanations], warn)
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
     def near(
