@@ -112,12 +112,12 @@ def change(old: float | None, new: float | None) -> str:
 
     Examples
     --------
-    >>> change(0.2, 0.15), change(2, 2.5), change(0, 1), change(1, 0.99999)
-    ('-25.0 %', '+25.0 %', '-', '0.0 %')
+    >>> change(0.2, 0.15), change(2, 2.5), change(0, 1), change(-0.25, -0.23), change(1, 0.99999)
+    ('-25.0 %', '+25.0 %', '-', '-', '0.0 %')
     """
-    if old is None or new is None or not old or not (math.isfinite(old) and math.isfinite(new)):
+    if old is None or new is None or not (0 < old < math.inf and 0 <= new < math.inf):
         return NOTHING
-    ratio = (new - old) / abs(old)
+    ratio = (new - old) / old
     return "0.0 %" if abs(ratio) < 0.0005 else f"{100 * ratio:+.1f} %"
 
 

@@ -35,7 +35,7 @@ class Measure:
     key: str
     """Key of the score in `ModelSummary.scores`."""
     title: str
-    better: Literal["lower", "higher"] = "higher"
+    better: Literal["lower", "higher", "neither"] = "higher"
     about: str = ""
 
 

@@ -98,3 +98,13 @@ def test_of_runs_of_earlier_versions_nothing_is_known(place, tmp_path):
     (tmp_path / "old" / "summary.json").write_text(json.dumps(summary))
     told = run("compare", tmp_path / "old", place / "run").stderr
     assert "same data is not known, as an earlier version wrote one" in told
+
+
+def test_of_settings_within_settings_those_that_differ_are_named(place, tmp_path):
+    shutil.copytree(place / "run", tmp_path / "other")
+    summary = json.loads((tmp_path / "other" / "summary.json").read_text())
+    least = summary["settings"]["similar"]["threshold"]
+    summary["settings"]["similar"]["threshold"] = 0.25
+    (tmp_path / "other" / "summary.json").write_text(json.dumps(summary))
+    shown = run("compare", place / "run", tmp_path / "other").stdout
+    assert shown.splitlines()[-1] == f"settings that differ: threshold of similar: {least} and 0.25"

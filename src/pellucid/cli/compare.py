@@ -81,6 +81,7 @@ def compare(
     for sentence in [*unexplained(models, domain.unexplained, domain.cure), *notes]:
         say(f"note: {sentence}")
     settings, others = (_settings(domain, folders[letter], record) for letter, record in records.items())
+    settings, others = _flat(settings), _flat(others)
     differences = [
         f"{name}: {value} and {others.get(name)}"
         for name, value in settings.items()
@@ -148,6 +149,15 @@ def _settings(domain: AnyDomain, folder: Path, summary: RunSummary) -> dict[str,
     values = asdict(runs.load_reading(domain, folder, {}))
     reading = {_typed_name(option): values[option.name] for option in options_of(domain.Reading) if option.saved}
     return {**summary.settings, **split, **reading}
+
+
+def _flat(settings: Mapping[str, Any], of: str = "") -> dict[str, Any]:
+    """Settings within settings by names of their own: "analogs of similar"."""
+    result: dict[str, Any] = {}
+    for name, value in settings.items():
+        title = f"{name} of {of}" if of else name
+        result |= _flat(value, title) if isinstance(value, Mapping) else {title: value}
+    return result
 
 
 def _typed_name(option: Option) -> str:

@@ -63,7 +63,7 @@ def counted_samples(count: int, domain: Domain[Any, Any], kind: str = "") -> str
 def measure_rows(models: Mapping[str, ModelSummary | BaselineSummary], measures: Sequence[Measure]) -> list[list[str]]:
     """A row per measure that at least one model has."""
     return [
-        [f"{measure.title} ({measure.better} is better)",
+        [measure.title if measure.better == "neither" else f"{measure.title} ({measure.better} is better)",
          *(number(model.scores.get(measure.key), DIGITS) for model in models.values())]
         for measure in measures
         if any(model.scores.get(measure.key) is not None for model in models.values())

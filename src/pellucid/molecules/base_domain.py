@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, final
 
 from pellucid.domains import Domain, MessageCallback, RunModel, Source, TrainingOptions
-from pellucid.errors import InputError
+from pellucid.errors import InputError, Parameter
 from pellucid.numbers import counted
 from pellucid.options import Options, option
 from pellucid.paths import kind_of
@@ -60,6 +60,16 @@ class BaseMoleculeDomain(Domain["Molecules", ModelT], ABC):
     points: ClassVar[str] = "molecules"
     example: ClassVar[str] = '"SMILES"'
     packages: ClassVar[tuple[str, ...]] = ("rdkit",)
+
+    def check(self, settings: Any) -> None:
+        """Refuse a kind of game where there is none."""
+        if settings.held_out and settings.game == "none":
+            raise InputError(
+                f"{Parameter('held_out_game')} is for games",
+                got=f"no game ({Parameter('game', 'none')})",
+                cure="leave one of them out",
+                parameter="held_out_game",
+            )
 
     @abstractmethod
     def summary(self, data: Molecules) -> str:
@@ -112,9 +122,12 @@ def molecules_in(what: str, reading: SmilesReading, warn: MessageCallback) -> di
             cure="correct the path",
         )
     if kind is None:
-        if "." in what:
+        from pellucid.molecules.table import largest_fragment
+
+        fragment = largest_fragment(what)
+        if fragment is not None:
             warn(f"{what} has several fragments: the largest organic one is explained.")
-        return {what: ""}
+        return {fragment or what: ""}
     molecules, facts = labeled_molecules(read_table(path), reading)
     for sentence in explanation_notes([facts]):
         warn(f"{path.name}: {sentence}")

@@ -98,6 +98,7 @@ class MoleculeDomain(
         from pellucid.paths import kind_of
         from pellucid.tables import open_table
 
+        super().check(settings)
         if settings.pool is None:
             return
         if not settings.pool.is_file():

@@ -158,10 +158,10 @@ class MoleculeExplanation(Explanation):
 
     def exchange_rows(self, target: str | int | None = None) -> Iterator[list[Any]]:
         """The exchanges as a table: the names of the columns, then the rows, in the order of `exchanges`."""
-        columns = [*self._change_columns(), *(f"measured: {name}" for name in self.targets)]
+        columns = [*self._change_columns(), *self._measured_cells(self.members[0])]
         yield ["exchange out", "exchange in", *columns, "similarity", "origin", "smiles"]
         for e in self.exchanges(target):
-            measured = [_number(e.member.measured, k) for k in range(len(self.targets))]
+            measured = self._measured_cells(e.member).values()
             yield [e.out, e.into, *e.predicted_change.tolist(), *e.witness_change.tolist(), *measured,
                    e.member.similarity, e.member.origin, e.member.smiles]  # fmt: skip
 
@@ -176,6 +176,12 @@ class MoleculeExplanation(Explanation):
             The target to sort by; by default the one that differs most in the neighborhood.
         """
         write_rows(path, self.exchange_rows(target))
+
+    def _measured_cells(self, member: Member) -> dict[str, float | None]:
+        """What was measured of a member, by the names of columns; none of representations."""
+        if self.certainty is None and all(each.measured is None for each in self.members):
+            return {}
+        return {f"measured: {name}": _number(member.measured, k) for k, name in enumerate(self.targets)}
 
     def _change_columns(self) -> list[str]:
         kinds = ("predicted change", f"change of the {self.noun}")
@@ -198,7 +204,7 @@ class MoleculeExplanation(Explanation):
                 **({} if member.held_out is None else {
                     f"{self.noun}, held out: {name}": _number(member.held_out, k) for k, name in enumerate(self.targets)
                 }),
-                **{f"measured: {name}": _number(member.measured, k) for k, name in enumerate(self.targets)},
+                **self._measured_cells(member),
                 "exchange out": self._groups[j].out if j in self._groups else None,
                 "exchange in": self._groups[j].into if j in self._groups else None,
             }

@@ -131,6 +131,24 @@ def canonical(text: str) -> tuple[str, str]:
     return Chem.MolToSmiles(molecule), ""
 
 
+def largest_fragment(text: str) -> str | None:
+    """Canonical SMILES of the largest organic fragment of a salt or a mixture; None if the text is of neither.
+
+    Examples
+    --------
+    >>> largest_fragment("[Na+].CC(=O)O"), largest_fragment("CC(=O)O"), largest_fragment("[Na+].[Cl-]")
+    ('CC(=O)O', None, None)
+    """
+    if "." not in text:
+        return None
+    with rdBase.BlockLogs():
+        molecule, _ = parse(text.strip())
+        if molecule is None or len(Chem.GetMolFrags(molecule)) < 2:
+            return None
+        smiles, reason = canonical(text)
+    return None if reason else smiles
+
+
 def canonicals(texts: Iterable[str] | Molecules, name: str, *, least: int = 1) -> list[str]:
     """Canonical SMILES, one for each text, repetitions included."""
     if isinstance(texts, str):

@@ -91,7 +91,7 @@ def scores(summary: RunSummary) -> list[dict[str, Any]]:
         finite |= {i: value for i, value in enumerate(simple) if _is_finite(value)}
         best = (min if measure.better == "lower" else max)(finite.values())
         # Where they tie, as far as the digits show, none is better.
-        differ = len(set(map(number, finite.values()))) > 1
+        differ = measure.better != "neither" and len(set(map(number, finite.values()))) > 1
         rows.append(
             {
                 "title": _begin(measure.title),

@@ -7,6 +7,7 @@ from blockers import blockers
 
 from pellucid import InputError
 from pellucid.molecules.vae import Corpus, Vocabulary, decompose
+from pellucid.tables.parquet import write_parquet
 
 GOOD = list(blockers().smiles[:40])
 ROWS = [*GOOD[:10], "nonsense", "CC.O", *GOOD[10:], "", "[13CH4]"]
@@ -159,6 +160,13 @@ def test_keys_tell_sources_apart(tmp_path):
     for name, molecules in (("b.smi", 0), ("b.smi.gz", 2)):
         (tmp_path / name).write_bytes(text)
         assert len(Corpus.build(tmp_path / name, jobs=1, progress=False)) == molecules
+
+
+def test_a_parquet_file_without_a_column_of_smiles_is_refused(tmp_path):
+    write_parquet(tmp_path / "a.parquet", [["id", "mol2"], ["a", "CCO"]])
+    with pytest.raises(InputError, match="a.parquet must have a column of SMILES.* Got id, mol2; say which"):
+        Corpus.build(tmp_path / "a.parquet", jobs=1, progress=False)
+    assert Corpus.build(tmp_path / "a.parquet", smiles="mol2", jobs=1, progress=False).smiles(0) == "CCO"
 
 
 def test_rows_are_lines_and_blank_ones_do_not_count(tmp_path):

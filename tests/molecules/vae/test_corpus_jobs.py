@@ -39,6 +39,13 @@ def test_a_corpus_in_shards_is_the_one_that_is_built_at_once(table, tmp_path):
         write_corpus(table, tmp_path / "whole", progress=False)
 
 
+def test_another_column_is_another_corpus(tmp_path):
+    (tmp_path / "a.csv").write_text("mol,mol2\nCCO,CCN\nCCC,CCCl\n")
+    write_corpus(tmp_path / "a.csv", tmp_path / "corpus", smiles="mol", progress=False)
+    with pytest.raises(InputError, match="`folder` must be new, or hold the corpus of the same molecules"):
+        write_corpus(tmp_path / "a.csv", tmp_path / "corpus", smiles="mol2", progress=False)
+
+
 def test_lists_of_smiles(tmp_path):
     (tmp_path / "a.smi").write_text("".join(f"{text} name {i}\n" for i, text in enumerate(GOOD)))
     Corpus.build(tmp_path / "a.smi", tmp_path / "whole", jobs=1, progress=False)

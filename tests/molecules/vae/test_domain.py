@@ -1,6 +1,7 @@
 """The autoencoder as a domain: trained from a table, measured, encoded and explained."""
 
 import csv
+import math
 
 import numpy as np
 import pytest
@@ -8,10 +9,17 @@ import torch
 from blockers import blockers
 
 from pellucid import runs, summaries
+from pellucid.cli.output import summary_text
 from pellucid.domains import Source
 from pellucid.errors import InputError
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE
-from pellucid.molecules.vae.domain import MEASURES, AutoencoderDomain, AutoencoderReading, AutoencoderSettings
+from pellucid.molecules.vae.domain import (
+    MEASURES,
+    AutoencoderDomain,
+    AutoencoderReading,
+    AutoencoderSettings,
+    usual_weight,
+)
 from pellucid.summaries import HELD_OUT
 
 DOMAIN = AutoencoderDomain()
@@ -75,6 +83,7 @@ def test_scores_are_those_of_the_models_on_the_test_molecules(run):
         assert set(found.scores) == {measure.key for measure in MEASURES} | {"bound"}
         assert found.scores["elbo"] == pytest.approx(scores.neural.mean)
         assert found.scores["elbo_of_trees"] == pytest.approx(scores.tree.mean)
+        assert found.scores["rate"] == pytest.approx(scores.neural.to_dict()["kl"])
         assert found.scores["deviation"] == pytest.approx(scores.deviation)
         again = model.reconstruct(test.smiles)
         assert found.scores["reconstructed"] == np.mean([a == b for a, b in zip(again, test.smiles, strict=True)])
@@ -98,6 +107,10 @@ def test_a_summary_of_a_run_comes_back_with_its_report(run):
     divergences = [example.explanation["divergence"] for example in again.explanations]
     assert divergences == sorted(divergences)
     page = (folder / "run" / "report.html").read_text()
+    assert again.measures == summary.measures
+    assert "the nats of a molecule that its encoding carries</small>" in page  # neither more nor less of them is better
+    (line,) = (line for line in summary_text(summary, DOMAIN).splitlines() if line.startswith("rate "))
+    assert "is better" not in line
     assert "ELBO of the trees" in page
     assert all(example.place in page for example in again.explanations)
 
@@ -151,6 +164,36 @@ def test_unknown_labels_are_not_read_for_a_trained_model(run, tmp_path):
     model = DOMAIN.load(run[0] / "run" / "game")
     path = write(tmp_path / "a.csv", [SMILES[0], "C[Si](C)(C)C"])
     assert DOMAIN.read(path, AutoencoderReading(), model).labels() == ["m0 (row 2)"]
+
+
+@pytest.mark.parametrize(("price", "weight"), [({}, 0.001), ({"kl_weight": 1.0, "free": 10.0}, 0.4)])
+def test_the_weight_of_the_game_follows_the_price_of_a_nat(tmp_path, price, weight):
+    """The two weights that were measured; one that is set stays."""
+    path = write(tmp_path / "a.csv", SMILES)
+    source = Source(DOMAIN.read(path, AutoencoderReading()))
+    settings = AutoencoderSettings(analogs="no", **price)
+    assert DOMAIN.plan(source, settings).model.weight == weight
+    assert DOMAIN.plan(source, settings, weight=0.2).model.weight == 0.2
+
+
+def test_the_defaults_of_a_nat_and_a_code_are_those_of_the_library():
+    settings, model = AutoencoderSettings(), JunctionTreeVAE()
+    names = ("latent", "kl_weight", "free", "depth", "batch_size", "learning_rate", "seed")
+    assert {name: getattr(settings, name) for name in names} == {name: getattr(model, name) for name in names}
+    assert usual_weight(model.kl_weight) == model.weight
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kl_weight": 2.0}, "`kl_weight`.* Got 2.0"),
+        ({"free": math.inf}, "`free`.* Got inf"),
+        ({"held_out": True, "game": "none"}, "`held_out_game` is for games. Got no game .`game='none'`"),
+    ],
+)
+def test_settings_are_checked_before_data_are_read(settings, message):
+    with pytest.raises(InputError, match=message):
+        DOMAIN.check(AutoencoderSettings(**settings))
 
 
 def test_what_leaves_nothing_to_validate_on_is_refused(tmp_path):

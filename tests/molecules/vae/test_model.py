@@ -320,6 +320,20 @@ def test_an_error_says_how_to_go_on(model):
     with pytest.raises(InputError, match=r'Remove these; `encode\(..., on_error="skip"\)` goes on without them'):
         model.encode(["CCO", "nonsense"])
     with pytest.raises(InputError, match="Remove these; pass at least one that can be read"):
-        model.encode(["nonsense", "more nonsense"], on_error="skip")
+        model.evaluate(["nonsense", "more nonsense"])
+    with pytest.raises(InputError, match="'nonsense': not a valid SMILES; correct it"):
+        model.interpolate("CCO", "nonsense")
     with pytest.raises(InputError, match="not in the vocabulary; train with molecules that have it"):
         model.encode("C[Si](C)(C)C")
+
+
+def test_molecules_that_cannot_be_read_may_be_all_of_them(model):
+    encoding = model.encode(["nonsense", "C[Si](C)(C)C"], on_error="skip")
+    assert encoding.mean.shape == (2, 2 * model.latent)
+    assert np.isnan(encoding.mean).all()
+    assert [rejection.row for rejection in encoding.rejected] == [1, 2]
+
+
+def test_dropped_stereochemistry_is_counted(model):
+    assert model.flattened_ == Corpus.of(SMILES).flattened
+    assert model.encode(["C[C@H](N)CO", "CCO", "[2H][C@H](N)CO"], on_error="skip").flattened == 1

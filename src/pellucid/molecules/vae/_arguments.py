@@ -40,7 +40,9 @@ class EncodableMolecules(NamedTuple):
         return [self.corpus.smiles(int(i)) for i in self.indices]
 
 
-def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"]) -> EncodableMolecules:
+def encodable_molecules(
+    smiles: Any, vocabulary: Vocabulary, on_error: Literal["raise", "skip"], least: int = 1
+) -> EncodableMolecules:
     """Read a SMILES, several, or a corpus.
 
     Parameters
@@ -50,8 +52,9 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
     vocabulary : Vocabulary
         The labels that the encoder knows.
     on_error : {"raise", "skip"}
-        "raise" refuses molecules that the encoder cannot read, "skip" lists them; it must be able to read at least
-        one.
+        "raise" refuses molecules that the encoder cannot read, "skip" lists them.
+    least : int
+        The fewest that it must be able to read.
     """
     require_on_error(on_error)
     corpus = smiles if isinstance(smiles, Corpus) else Corpus.of(_smiles_list(smiles))
@@ -64,7 +67,7 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
     rejected.sort()
     rejected_count = len(corpus) - len(index) + sum(corpus.reasons.values())
     alone = not isinstance(smiles, Corpus) and len(corpus) + len(corpus.rejected) == 1
-    if rejected and (on_error == "raise" or not len(index)):
+    if rejected and (on_error == "raise" or len(index) < least):
         raise InputError(
             "Every molecule must have a junction tree of known labels",
             got=f"{rejected[0].smiles!r}: {rejected[0].reason}"
@@ -72,7 +75,7 @@ def encodable_molecules(smiles: Any, vocabulary: Vocabulary, on_error: Literal["
             else f"{_rejected_rows(rejected, len(rejected))}. Remove these",
             cure=_cure(rejected[0].reason, alone, on_error),
         )
-    if not len(index):
+    if not len(index) and not rejected:
         raise InputError("There must be at least one molecule", got="none", cure="pass a list of SMILES")
     if isinstance(smiles, Corpus):
         return EncodableMolecules(corpus, index, index, len(corpus), tuple(rejected), rejected_count)

@@ -74,6 +74,8 @@ class Corpus:
     """Rejected rows; of a long table the first thousand, and all of them in `rejected.csv` of its folder."""
     reasons: Mapping[str, int]
     """The number of rejected rows, by reason."""
+    flattened: int = 0
+    """Molecules whose stereochemistry was dropped; folders of earlier versions do not say."""
     built_from: str = ""
     """A key of everything that a corpus on disk depends on."""
 
@@ -86,6 +88,8 @@ class Corpus:
     def summary(self) -> str:
         """One line on what was kept and what was not."""
         text = f"{counted(len(self), 'molecule')}, {counted(len(self.labels), 'label')}"
+        if self.flattened:
+            text += f"; stereochemistry dropped in {self.flattened:,}"
         if total := sum(self.reasons.values()):
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(self.reasons.items(), key=lambda r: -r[1]))
             text += f"; {counted(total, 'rejected row')}: {reasons}"
@@ -108,6 +112,7 @@ class Corpus:
         source: str | Path | Iterable[str],
         folder: str | Path | None = None,
         *,
+        smiles: str | None = None,
         largest: int = MAX_ATOMS,
         limit: int | None = None,
         jobs: int | None = None,
@@ -124,6 +129,8 @@ class Corpus:
         folder : str or Path, optional
             The folder of the corpus; by default one in the user's cache, which is found again for the same source.
             Where that cannot be written, the corpus is in memory.
+        smiles : str, optional
+            The column of SMILES of a file that is a table; by default it is found by its name.
         largest : int
             The most heavy atoms that a molecule may have.
         limit : int, optional
@@ -139,7 +146,14 @@ class Corpus:
         if not isinstance(source, str | Path | Iterable):
             raise InputError("The source must be SMILES, or a file of them", got=f"{type(source).__name__}")
         source = source if isinstance(source, str | Path) else list(source)
-        key = corpus_key(source, largest, limit)
+        if smiles is not None and not isinstance(source, str | Path):
+            raise InputError(
+                f"{Parameter('smiles')} is for files, whose column of SMILES it names",
+                got="a list of SMILES",
+                cure="leave it out",
+                parameter="smiles",
+            )
+        key = corpus_key(source, largest, limit, smiles)
         target = Path(folder) if folder is not None else cache.cached_path(f"trees-{key}", below="molecules")
         corpus = (
             cls.built_in(target, key)
@@ -150,7 +164,7 @@ class Corpus:
             return corpus
 
         def parts() -> Iterator[CorpusPart]:
-            rows = islice(rows_of(source), limit)
+            rows = islice(rows_of(source, smiles), limit)
             chunks = iter(lambda: list(islice(rows, _CHUNK)), [])
             total = limit if isinstance(source, str | Path) else len(list(islice(source, limit)))
             return over_chunks(pack, chunks, largest, jobs=jobs, title="junction trees", progress=progress, total=total)

@@ -16,9 +16,10 @@ from rdkit import rdBase
 
 from pellucid.cache import key_of
 from pellucid.errors import InputError
+from pellucid.molecules.files import smiles_column
 from pellucid.molecules.table import Rejection
-from pellucid.molecules.vae.trees import JunctionTree, UnusableMolecule, tree_of
-from pellucid.tables import open_table, smiles_index
+from pellucid.molecules.vae.trees import JunctionTree, UnusableMolecule, has_stereo, tree_of
+from pellucid.tables import open_table
 
 FORMAT = 2
 CONTENT = "corpus.json"
@@ -50,6 +51,8 @@ class CorpusPart(NamedTuple):
     """As in a corpus, but `labels` index `names`, and lengths take the place of ends."""
     names: list[str]
     rejected: list[Rejection]
+    flattened: int
+    """Molecules whose stereochemistry was dropped."""
 
 
 def pack(rows: Sequence[tuple[int, str]], largest: int) -> CorpusPart:
@@ -57,11 +60,13 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> CorpusPart:
     trees: list[JunctionTree] = []
     row_numbers: list[list[int]] = []
     rejected = []
+    flattened = 0
     with rdBase.BlockLogs():
         for number, text in rows:
             try:
                 trees.append(tree_of(text, largest))
                 row_numbers.append([number])
+                flattened += has_stereo(text)
             except UnusableMolecule as reason:
                 rejected.append(Rejection(number, str(text), str(reason)))
     names: dict[str, int] = {}
@@ -81,16 +86,17 @@ def pack(rows: Sequence[tuple[int, str]], largest: int) -> CorpusPart:
         arrays[name] = np.concatenate([np.zeros(shape, kind), *(np.asarray(v, dtype=kind) for v in values[name])])
     for name in RAGGED:
         arrays[f"{name}_ends"] = np.array([len(v) for v in values[name]], dtype=np.int64)
-    return CorpusPart(arrays, list(names), rejected)
+    return CorpusPart(arrays, list(names), rejected, flattened)
 
 
 class _LabelNumbering:
-    """Numbers labels across all parts, and counts labels and reasons."""
+    """Numbers labels across all parts, and counts labels, reasons and dropped stereochemistry."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.counts: Counter[int] = Counter()
         self.reasons: Counter[str] = Counter()
+        self.flattened = 0
         self.ends = dict.fromkeys(RAGGED, 0)
 
     def renumbered(self, part: CorpusPart) -> dict[str, np.ndarray]:
@@ -98,6 +104,7 @@ class _LabelNumbering:
         labels = numbers[part.arrays["labels"]] if len(numbers) else part.arrays["labels"]
         self.counts.update(labels.tolist())
         self.reasons.update(rejection.reason for rejection in part.rejected)
+        self.flattened += part.flattened
         arrays = part.arrays | {"labels": labels}
         for name in RAGGED:
             ends = np.cumsum(arrays[f"{name}_ends"]) + self.ends[name]
@@ -110,6 +117,7 @@ class _LabelNumbering:
             "labels": tuple(self.numbers),
             "counts": tuple(self.counts[i] for i in range(len(self.numbers))),
             "reasons": dict(self.reasons),
+            "flattened": self.flattened,
         }
 
 
@@ -141,9 +149,10 @@ def write_parts(folder: Path, parts: Iterable[CorpusPart], key: str) -> None:
     (folder / CONTENT).write_text(json.dumps(content) + "\n")
 
 
-def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None) -> str:
+def corpus_key(source: str | Path | Sequence[str], largest: int, limit: int | None, smiles: str | None = None) -> str:
     """A key of everything that a corpus depends on."""
-    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}", _source_bytes(source))
+    column = "" if smiles is None else f" {smiles!r}"
+    return key_of(f"{FORMAT} {rdBase.rdkitVersion} {largest} {limit}{column}", _source_bytes(source))
 
 
 def _source_bytes(source: str | Path | Sequence[str]) -> Iterator[bytes]:
@@ -166,12 +175,12 @@ def _existing_file(path: str | Path) -> Path:
     return path
 
 
-def rows_of(source: str | Path | Sequence[str]) -> Iterator[tuple[int, str]]:
+def rows_of(source: str | Path | Sequence[str], smiles: str | None = None) -> Iterator[tuple[int, str]]:
     """(number of the row, SMILES); in files it is the number of the line, and blank lines have none."""
     if not isinstance(source, str | Path):
         yield from enumerate(source, 1)
         return
-    stream = open_table(_existing_file(source), bare=True, undecodable="replace")
-    column = smiles_index(stream.header) or 0
+    stream = open_table(_existing_file(source), bare=smiles is None, undecodable="replace")
+    column = stream.header.index(smiles_column(stream.header, smiles, stream.source))
     for number, cells in stream:
         yield number, cells[column] if column < len(cells) else ""

@@ -59,7 +59,7 @@ def write_corpus(
     """
     _checks.whole(largest, 1, "largest", ATOM_LIMIT)
     target = Path(folder).resolve()
-    key = corpus_key(table, largest, None)
+    key = corpus_key(table, largest, None, smiles)
     if (corpus := Corpus.built_in(target, key)) is not None:
         return corpus
     ranges = table_ranges(table, _PIECE)
@@ -71,7 +71,14 @@ def write_corpus(
         ranges=[Range(part.begin, part.end, ranges.place(part)) for part in ranges.ranges],
         folder=target.with_name(f"{target.name}.parts"),
         identity=identity_of(
-            {"job": "corpus", "format": FORMAT, "column": column, "largest": largest, "rdkit": rdBase.rdkitVersion},
+            {
+                "job": "corpus",
+                "format": FORMAT,
+                "fields": CorpusPart._fields,
+                "column": column,
+                "largest": largest,
+                "rdkit": rdBase.rdkitVersion,
+            },
             ranges.digest,
         ),
         unit="molecules",
@@ -89,7 +96,7 @@ def _trees_range(begin: int, end: int, *, column: str, largest: int, **place: An
     rows = list(zip(table.numbers, table.column(column), strict=True)) if table.rows else []
     part = pack(rows, largest)
     stream = io.BytesIO()
-    about = json.dumps({"names": part.names, "rejected": part.rejected})
+    about = json.dumps({"names": part.names, "rejected": part.rejected, "flattened": part.flattened})
     np.savez(stream, allow_pickle=False, about=as_bytes([about]), **part.arrays)
     return stream.getvalue()
 
@@ -99,4 +106,5 @@ def _parts(job: Job) -> Iterator[CorpusPart]:
         with np.load(io.BytesIO(content)) as stored:
             arrays = dict(stored)
         about = json.loads(arrays.pop("about").tobytes())
-        yield CorpusPart(arrays, about["names"], [Rejection(*each) for each in about["rejected"]])
+        rejected = [Rejection(*each) for each in about["rejected"]]
+        yield CorpusPart(arrays, about["names"], rejected, about["flattened"])

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from pellucid.splitting import Parts
     from pellucid.trust import HeldOut
 
-# A network that learns from a few thousand molecules on a laptop; the paper's is larger.
-_SMALL = {"width": 64, "latent": 28, "epochs": 20, "batch_size": 32}
-_SUITS = "what suits a few thousand molecules"
 # The most molecules that are measured, and the most that are explained to find the extremes.
 _MEASURED, _EXPLAINED = 1000, 40
 # The share of the training molecules that is held out for early stopping.
@@ -49,6 +46,8 @@ MEASURES = (
             about="the evidence lower bound of the network: log-probability of a molecule, at least, in nats"),
     Measure(key="elbo_of_trees", title="ELBO of the trees", better="higher",
             about="the same with the posterior of each molecule's tree"),
+    Measure(key="rate", title="rate in nats", better="neither",
+            about="the KL term: the nats of a molecule that its encoding carries"),
     Measure(key="reconstructed", title="reconstructed", better="higher",
             about="the share of molecules that come back from the means of their encodings"),
     Measure(key=HELD_OUT, title="held-out variance explained", better="higher",
@@ -70,11 +69,16 @@ class AutoencoderReading(SmilesReading):
 class AutoencoderSettings(MoleculeTraining):
     """What the training of an autoencoder can be set to; see `pellucid.molecules.vae.JunctionTreeVAE`."""
 
+    # A network that learns from a few thousand molecules on a laptop; the paper's is larger.
+    epochs: int = option(20, "Passes over the training data.", minimum=1)
+    width: int = option(64, "Width of the network's hidden layers.", minimum=1)
+    batch_size: int = option(32, "Training items per step.", minimum=1)
+    learning_rate: float = option(0.003, "Peak of the one-cycle learning rate.", minimum=1e-9)
+    depth: int = option(3, "Rounds of message passing.", minimum=1)
     analogs: Literal["yes", "no"] = option("yes", "Fill neighborhoods with analogs.")
-    latent: int | None = option(
-        None,
+    latent: int = option(
+        56,
         "Number of coordinates that describe the junction tree, and as many that describe how it is assembled.",
-        default_text=_SUITS,
         minimum=1,
     )
     held_out: bool = option(
@@ -83,7 +87,7 @@ class AutoencoderSettings(MoleculeTraining):
     kl_weight: float = option(
         0.005,
         "Weight of the KL term, at most 1: a small one gives molecules back; 1, with --free 10, gives samples that "
-        "look real.",
+        "look real. The default of --weight follows it: 0.001 at 0.005, 0.4 at 1.",
         minimum=1e-6,
     )
     free: float = option(0.0, "Nats of the KL term that cost nothing.", minimum=0)
@@ -105,6 +109,11 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
     Settings: ClassVar[type[TrainingOptions]] = AutoencoderSettings
 
     # -- training ----------------------------------------------------------------------------------------------
+
+    def check(self, settings: AutoencoderSettings) -> None:
+        """Refuse settings that no model has."""
+        super().check(settings)
+        _untrained(settings)
 
     def read(self, path: Path, reading: AutoencoderReading, model: JunctionTreeVAE | None = None) -> Molecules:
         """The molecules that have a junction tree, and for a trained model one whose labels it knows."""
@@ -131,19 +140,10 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
     ) -> Plan[Molecules, JunctionTreeVAE]:
         """Split the molecules, and set up a small network."""
         from pellucid import runs
-        from pellucid.molecules.neighborhoods import SimilarityRule
         from pellucid.molecules.vae.files import summary_of
-        from pellucid.molecules.vae.model import JunctionTreeVAE
         from pellucid.numbers import counted
 
-        values: dict[str, Any] = {**_SMALL, **settings.chosen("latent", "depth", "patience", "kl_weight", "free")}
-        if weight is not None:
-            values["weight"] = weight
-        if settings.analogs == "no":
-            values["similar"] = SimilarityRule(analogs=False)
-        model = JunctionTreeVAE(
-            game=None if settings.game == "none" else settings.game, held_out_game=settings.held_out, **values
-        )
+        model = _untrained(settings, weight)
         parts, unknown = _parts(source.data, model.seed, settings.split)
         notes = [f"neighborhoods {'with' if model.similar.analogs else 'without'} analogs"]
         if unknown:
@@ -213,6 +213,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
             scores={
                 "elbo": scores.neural.mean,
                 "elbo_of_trees": scores.tree.mean,
+                "rate": float(scores.neural.kl.mean()),
                 "reconstructed": sum(hits) / len(hits),
                 "deviation": None if math.isnan(scores.deviation) else scores.deviation,
             },
@@ -263,7 +264,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         """The rows of the table, each followed by the mean of every latent coordinate."""
         from pellucid.molecules.vae.files import encoding_table
 
-        return encoding_table(model, path, smiles=reading.smiles, warn=warn)
+        return encoding_table(model, path, smiles=reading.smiles, names=reading.names, warn=warn)
 
     def explain(
         self,
@@ -280,7 +281,6 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         from pellucid.molecules.vae.files import warn_of_stereo
 
         labels = molecules_in(what, reading, warn)
-        warn_of_stereo([*labels], warn)
         explanations: dict[str, Explanation] = {}
         errors: dict[str, InputError] = {}
         for smiles, label in labels.items():
@@ -290,6 +290,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
                 errors[label] = error
         if not explanations and errors:
             raise next(iter(errors.values()))
+        warn_of_stereo([smiles for smiles, label in labels.items() if label in explanations], warn)
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
     def near(
@@ -315,21 +316,50 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         warn: MessageCallback,
     ) -> Search:
         """A property that is linear in the latent space, and a search along its gradient."""
-        from pellucid.molecules.vae.files import measured_property, warn_of_stereo
+        from pellucid.molecules.vae.files import measured_property, molecule_alone
         from pellucid.molecules.vae.optimizing import optimize
 
-        head, best = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
-        first = best if start is None else start
-        warn_of_stereo([first], warn)
+        head, best = measured_property(
+            model, path, smiles=reading.smiles, names=reading.names, target=target, lower=lower, warn=warn
+        )
         return optimize(
             model,
             head,
-            first,
+            best if start is None else molecule_alone(start, warn),
             steps=steps,
             least_similarity=least_similarity,
             lower=lower,
             seed=seed,
         )
+
+
+def _untrained(settings: AutoencoderSettings, weight: float | None = None) -> JunctionTreeVAE:
+    """The model of these settings; the weight of its game follows the price of a nat unless there is one."""
+    from pellucid.molecules.neighborhoods import SimilarityRule
+    from pellucid.molecules.vae.model import JunctionTreeVAE
+
+    values: dict[str, Any] = settings.chosen("latent", "depth", "patience", "kl_weight", "free")
+    if settings.analogs == "no":
+        values["similar"] = SimilarityRule(analogs=False)
+    return JunctionTreeVAE(
+        game=None if settings.game == "none" else settings.game,
+        held_out_game=settings.held_out,
+        weight=usual_weight(settings.kl_weight) if weight is None else weight,
+        **values,
+    )
+
+
+def usual_weight(kl_weight: float) -> float:
+    """The weight of the game that suits a price of a nat: where nats are cheap, deviations in nats are large.
+
+    A power of the price, through the two weights that were measured, see `paper.rate_games`.
+
+    Examples
+    --------
+    >>> usual_weight(0.005), usual_weight(0.1), usual_weight(1)
+    (0.001, 0.03, 0.4)
+    """
+    return float(f"{0.4 * kl_weight**1.13:.1g}")
 
 
 def _parts(molecules: Molecules, seed: int, kind: Literal["random", "scaffold"]) -> tuple[Parts[Molecules], int]:

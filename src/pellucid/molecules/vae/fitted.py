@@ -14,7 +14,7 @@ from pellucid.molecules.vae.networks import TreeAutoencoder
 from pellucid.molecules.vae.prior import FittedPrior
 from pellucid.molecules.vae.vocabulary import Vocabulary
 from pellucid.schemas import Size
-from pellucid.storage import TEXTS, TextFile, optional, plain, stored
+from pellucid.storage import TEXTS, WHOLE, TextFile, optional, plain, stored
 from pellucid.trust import Calibration
 
 
@@ -29,6 +29,7 @@ class FittedAutoencoder(Fitted):
     pool: tuple[str, ...] = stored(TEXTS)
     rejected: tuple[Rejection, ...] = stored(REJECTED)
     rejected_counts: dict[str, int] = stored(plain(dict[str, Size]))
+    flattened: int = stored(WHOLE)
     calibration: Calibration | None = stored(optional(Calibration))
     prior: FittedPrior | None = stored(optional(FittedPrior))
     """Where the codes of training molecules are; models of earlier versions have none."""
@@ -43,10 +44,11 @@ class FittedAutoencoder(Fitted):
 
     @classmethod
     def upgraded(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Models of version 0.1 have no calibration and no prior, another name for numbers of rejected rows, and no
-        positional code.
+        """Models of version 0.1 have no calibration and no prior, another name for numbers of rejected rows, no
+        positional code, and did not count whose stereochemistry was dropped.
         """
         settings = content.get("settings")
         if isinstance(settings, dict):
             content = {**content, "settings": {"positional": False, **settings}}
-        return {"calibration": None, "prior": None, "rejected_counts": content.get("left_out", {}), **content}
+        missing = {"calibration": None, "prior": None, "rejected_counts": content.get("left_out", {}), "flattened": 0}
+        return {**missing, **content}

@@ -157,6 +157,7 @@ class AutoencoderFit(Fit[FittedAutoencoder]):
             pool=self.pool,
             rejected=self.corpus.rejected,
             rejected_counts=dict(self.corpus.reasons),
+            flattened=self.corpus.flattened,
             calibration=None,
             prior=FittedPrior.of(posteriors(self.network, self.vocabulary, self.corpus, some)),
         )

@@ -32,6 +32,7 @@ class _Content:
     labels: Annotated[tuple[str, ...], Between(0, 2**20)]
     counts: tuple[Size, ...]
     reasons: dict[str, Size]
+    flattened: Size = 0
 
 
 def read_corpus(path: Path) -> dict[str, Any]:
@@ -51,6 +52,7 @@ def read_corpus(path: Path) -> dict[str, Any]:
         "counts": content.counts,
         "rejected": _rejected(path / "rejected.csv"),
         "reasons": content.reasons,
+        "flattened": content.flattened,
         "built_from": content.key,
     }
 

@@ -195,6 +195,11 @@ def capacity(kind: int) -> int:
     return max(valences(kind), default=0)
 
 
+def has_stereo(smiles: str) -> bool:
+    """Whether a SMILES has marks of stereochemistry, which junction trees drop."""
+    return any(mark in smiles for mark in "@/\\")
+
+
 def _canonical(smiles: str, largest: int) -> tuple[str, Chem.Mol]:
     """Canonical SMILES without stereochemistry, and the molecule with its atoms in this order.
 
