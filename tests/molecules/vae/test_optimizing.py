@@ -45,6 +45,33 @@ def test_a_property_is_the_ridge_regression_that_predicts_left_out_molecules_bes
     assert "weight: a linear function of the latent space, learned from 60 molecules" in str(head)
 
 
+def test_rows_of_one_molecule_are_joined(model, head):
+    y = np.random.default_rng(1).standard_normal(60)
+    once = LatentProperty.fit(model, SMILES, y)
+    # Other ways to write it, and measurements that differ: their mean counts.
+    written = [Chem.MolToSmiles(Chem.MolFromSmiles(text), rootedAtAtom=2) for text in SMILES]
+    twice = LatentProperty.fit(model, [*SMILES, *written], [*(y + 0.25), *(y - 0.25)])
+    assert (once.count, once.joined) == (60, 0)
+    assert (twice.count, twice.joined) == (60, 60)
+    assert "60 molecules, 60 rows joined with others of the same molecule" in str(twice)
+    assert twice.direction == pytest.approx(once.direction)
+    assert list(twice.measured.values()) == pytest.approx(y)
+    again = LatentProperty.fit(model, SMILES * 2, [*y, *y])
+    assert np.array_equal(again.direction, once.direction)
+    assert (again.constant, again.explained) == (once.constant, once.explained)
+    with pytest.raises(InputError, match="A property must be measured at 3 molecules .* Got 2 molecules"):
+        LatentProperty.fit(model, SMILES[:2] * 3, range(6))
+
+
+def test_stereoisomers_are_one_molecule(model):
+    smiles = [*SMILES[:10], "C[C@H](N)CO", "C[C@@H](N)CO"]
+    head = LatentProperty.fit(model, smiles, range(12))
+    assert (head.count, head.joined) == (11, 1)
+    assert head.measured["CC(N)CO"] == 10.5
+    assert head.best() == "CC(N)CO"
+    assert head.best(lower=True) == model.flat(SMILES[0])[0]
+
+
 def test_every_step_is_a_valid_molecule_that_is_better(model, head):
     by_value = sorted(SMILES, key=lambda text: head(text)[0])
     found = optimize(model, head, by_value[0], steps=6, proposals=24)

@@ -318,9 +318,11 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         from pellucid.molecules.vae.files import measured_property, warn_of_stereo
         from pellucid.molecules.vae.optimizing import optimize
 
-        head, best = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
-        first = best if start is None else start
-        warn_of_stereo([first], warn)
+        if start is not None:  # before the table, which may be long
+            model.flat(start)
+            warn_of_stereo([start], warn)
+        head, _ = measured_property(model, path, smiles=reading.smiles, target=target, lower=lower, warn=warn)
+        first = head.best(lower=lower) if start is None else start
         return optimize(
             model,
             head,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -13,6 +13,7 @@ from pellucid.errors import InputError
 from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
 from pellucid.molecules.tasks import IDENTITY
 from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
+from pellucid.molecules.vae._arguments import encodable_molecules
 from pellucid.molecules.vae.measuring import posteriors
 from pellucid.numbers import counted, percent
 
@@ -39,16 +40,28 @@ class LatentProperty:
     constant: float
     spread: np.ndarray = field(repr=False)
     """(2 L,) standard deviations of the means of the molecules that it was learned from."""
-    count: int
-    """The number of these molecules."""
+    measured: Mapping[str, float] = field(repr=False)
+    """What it was learned from: molecules as the encoder sees them, without stereochemistry, and the mean of the values
+    that were measured of each."""
+    joined: int
+    """The number of rows that were joined with others of the same molecule."""
     explained: float
     """The share of the variance of measured values that it explains at molecules left out of the fit one at a time."""
+
+    @property
+    def count(self) -> int:
+        """The number of molecules that it was learned from."""
+        return len(self.measured)
 
     @classmethod
     def fit(
         cls, model: JunctionTreeVAE, smiles: Iterable[str], values: Sequence[float], *, name: str = "property"
     ) -> LatentProperty:
         """Learn a property by ridge regression, whose penalty is chosen by leaving out one molecule at a time.
+
+        Rows of one molecule, as the encoder sees it, are joined: replicates, stereoisomers, other ways to write it. A
+        molecule counts as much as any other, with the mean of its values. Left in as rows, they would be known already
+        when one of them is left out.
 
         Parameters
         ----------
@@ -66,14 +79,23 @@ class LatentProperty:
         texts, y = list(smiles), np.asarray(values, dtype=np.float64)
         if y.shape != (len(texts),):
             raise InputError("There must be one value for each molecule", got=f"{y.shape} for {len(texts)} molecules")
-        mean = model.encode(texts, on_error="skip").mean.astype(np.float64)
-        usable = np.isfinite(y) & np.isfinite(mean).all(1)
-        if usable.sum() < _FEWEST or np.ptp(y[usable]) == 0:
+        molecules = encodable_molecules(texts, model.vocabulary_, "skip")
+        known = np.isfinite(y[molecules.rows])
+        values_of: dict[str, list[float]] = {}
+        index: list[int] = []
+        flat = [text for text, usable in zip(molecules.smiles(), known.tolist(), strict=True) if usable]
+        for text, value, i in zip(flat, y[molecules.rows[known]].tolist(), molecules.indices[known], strict=True):
+            if text not in values_of:
+                index.append(int(i))
+            values_of.setdefault(text, []).append(value)
+        y = np.array([np.mean(each) for each in values_of.values()])
+        if len(y) < _FEWEST or np.ptp(y) == 0:
             raise InputError(
                 f"A property must be measured at {_FEWEST} molecules that the encoder can read, or more, and vary",
-                got=f"{counted(int(usable.sum()), 'molecule')}{'' if usable.sum() < _FEWEST else ' of the same value'}",
+                got=f"{counted(len(y), 'molecule')}{'' if len(y) < _FEWEST else ' of the same value'}",
             )
-        x, y = mean[usable], y[usable]
+        joined = posteriors(model.network_, model.vocabulary_, molecules.corpus, np.array(index))
+        x = joined[:, : 2 * model.latent].double().numpy()
         regression = RidgeCV(alphas=_PENALTIES).fit(x, y)
         return cls(
             model=model,
@@ -81,7 +103,8 @@ class LatentProperty:
             direction=np.asarray(regression.coef_),
             constant=float(regression.intercept_),
             spread=x.std(0),
-            count=len(x),
+            measured=dict(zip(values_of, y.tolist(), strict=True)),
+            joined=len(flat) - len(y),
             explained=float(1 + regression.best_score_ / y.var()),
         )
 
@@ -92,6 +115,10 @@ class LatentProperty:
     def at(self, z: np.ndarray) -> np.ndarray:
         """(N,) the property at points (N, 2 L)."""
         return np.asarray(self.constant + np.asarray(z, dtype=np.float64) @ self.direction)
+
+    def best(self, *, lower: bool = False) -> str:
+        """The molecule with the highest measured value, or with the lowest."""
+        return (min if lower else max)(self.measured, key=self.measured.__getitem__)
 
     def explain(self, smiles: str) -> TreeExplanation:
         """The property of one molecule, and the tree of substructures that it follows around it."""
@@ -121,4 +148,6 @@ class LatentProperty:
             else "at molecules left out it is worse than their mean: what a search for it finds means nothing"
         )
         learned = f"learned from {counted(self.count, 'molecule')}"
+        if self.joined:
+            learned += f", {counted(self.joined, 'row')} joined with others of the same molecule"
         return f"{self.name}: a linear function of the latent space, {learned}; {says}"
