@@ -1,5 +1,7 @@
 """Properties of the latent space, and the search for molecules with more of one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from blockers import blockers
@@ -8,7 +10,8 @@ from rdkit.Chem import Descriptors
 
 from pellucid.errors import InputError
 from pellucid.molecules import SimilarityRule
-from pellucid.molecules.vae import Corpus, JunctionTreeVAE, LatentProperty, optimize
+from pellucid.molecules.vae import Corpus, JunctionTreeVAE, LatentProperty, Optimization, optimize
+from pellucid.molecules.vae.optimizing import Step
 
 SMILES = list(blockers().smiles[:60])
 
@@ -31,18 +34,24 @@ def head(model):
 
 def test_a_property_is_the_ridge_regression_that_predicts_left_out_molecules_best(model, head):
     x, y = model.encode(SMILES).mean.astype(float), np.array(weight(SMILES))
-    errors = []
+    left_out = []
     for penalty in np.logspace(-3, 5, 17):
-        missed = 0.0
+        errors = []
         for i in range(len(y)):
             a, b = np.delete(x, i, 0), np.delete(y, i)
             c = a - a.mean(0)
             w = np.linalg.solve(c.T @ c + penalty * np.eye(a.shape[1]), c.T @ (b - b.mean()))
-            missed += (y[i] - b.mean() - (x[i] - a.mean(0)) @ w) ** 2
-        errors.append(missed / len(y))
-    assert head.explained == pytest.approx(1 - min(errors) / y.var(), abs=1e-3)
+            errors.append(abs(y[i] - b.mean() - (x[i] - a.mean(0)) @ w))
+        left_out.append(np.array(errors))
+    errors = min(left_out, key=lambda each: np.square(each).mean())
+    assert head.explained == pytest.approx(1 - np.square(errors).mean() / y.var(), abs=1e-3)
+    assert head.errors == pytest.approx(errors, rel=1e-3)
+    # ceil(61 * 0.9) = 55 of 60; 99 % would take 99 molecules.
+    assert head.bound() == pytest.approx(np.sort(errors)[54], rel=1e-3)
+    assert head.bound(0.99) is None
     assert head(SMILES) == pytest.approx(head.constant + x @ head.direction)
-    assert "weight: a linear function of the latent space, learned from 60 molecules" in str(head)
+    assert head.extent == pytest.approx((head(SMILES).min(), head(SMILES).max()))
+    assert "a linear function of the latent space, learned from 60 molecules" in str(head)
 
 
 def test_rows_of_one_molecule_are_joined(model, head):
@@ -86,6 +95,46 @@ def test_every_step_is_a_valid_molecule_that_is_better(model, head):
     assert str(found) == str(optimize(model, head, by_value[0], steps=6, proposals=24))
     lower = optimize(model, head, by_value[-1], steps=4, proposals=24, lower=True)
     assert lower.steps[-1].value < lower.steps[0].value
+
+
+def test_the_table_says_what_was_measured(head):
+    y = dict(zip(SMILES, weight(SMILES), strict=True))
+    start = max(SMILES, key=y.__getitem__)
+    found = optimize(head.model, head, start, steps=6, proposals=24)
+    columns, first, *others = found.rows()
+    assert columns == ["step", "SMILES", "predicted: weight", "within (90 %)", "measured: weight", "molecule",
+                       "similarity to the first"]  # fmt: skip
+    assert first[4:6] == [pytest.approx(y[start], rel=1e-5), "measured"]
+    assert first[3] == pytest.approx(head.bound(), rel=0.01)
+    flat = set(head.model.flat(SMILES))
+    assert others
+    for row in others:
+        assert (row[5] == "measured") == (row[4] != "") == (row[1] in flat)
+    assert str(found).startswith("weight: at molecules left out it ")
+
+
+def way(head, *values, measured=None, lower=False):
+    steps = [Step("C", value, 1.0, None if i else measured) for i, value in enumerate(values)]
+    return Optimization(name="weight", steps=tuple(steps), tried=9, head=head, lower=lower)
+
+
+def test_doubts_are_said(head):
+    (low, high), bound = head.extent, head.bound()
+    middle = (low + high) / 2
+    assert way(head, middle).doubts() == []
+    assert way(None, 1.0, 2.0).doubts() == []
+    below = f"no step is predicted to reach what was measured at the first, {high:.4g}"
+    assert below in str(way(head, middle, middle + 1, measured=high))
+    above = f"no step is predicted to reach what was measured at the first, {low:.4g}"
+    assert above in str(way(head, middle, middle - 1, measured=low, lower=True))
+    small = "predicted to be 1 better than what was predicted at the first"
+    assert small in str(way(head, middle, middle + 1))
+    assert small in str(way(head, middle, middle - 1, lower=True))
+    within = f"better than what was measured at the first, {high - bound / 2:.4g}, which is less than predictions are"
+    assert within in str(way(head, middle, high, measured=high - bound / 2))
+    large = way(head, low, low + 2 * bound, high + 1).doubts()
+    assert large[-1].startswith("step 2 left the range of predictions that was learned from, ")
+    assert way(head, low - 1, high + 1, lower=True).doubts()[-1].startswith("steps 0, 1 left the range")
 
 
 def test_a_search_stays_near_its_start(model, head):
@@ -134,6 +183,11 @@ def test_a_property_that_is_not_learned_says_so(model):
     noise = LatentProperty.fit(model, SMILES, y.tolist())
     assert noise.explained <= 0
     assert "at molecules left out it is worse than their mean" in str(noise)
+    assert "what a search for it finds means nothing" in str(noise)
+    little, much = (replace(noise, explained=share) for share in (0.29, 0.3))
+    assert "at molecules left out it explains 29 % of the variance and is off by " in str(little)
+    assert "that is little: what a search for it finds may be chance" in str(little)
+    assert "that is little" not in str(much)
 
 
 def test_the_tree_says_what_the_property_follows(head):

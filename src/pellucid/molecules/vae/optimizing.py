@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from pellucid import _checks
+from pellucid.bounds import LEVEL
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.vae.corpus import corpus_of
 from pellucid.molecules.vae.properties import LatentProperty
-from pellucid.numbers import counted, significant
+from pellucid.numbers import counted, percent, significant
 from pellucid.text_tables import aligned
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Step(NamedTuple):
     """Its property."""
     similarity: float
     """Tanimoto similarity to the first molecule."""
+    measured: float | None = None
+    """The measured value, if the property was learned from it too."""
 
 
 @final
@@ -50,16 +53,26 @@ class Optimization:
     """The number of different molecules that were compared."""
     head: LatentProperty | None = field(default=None, repr=False)
     """The property, None if values come from a function of the user's."""
+    lower: bool = False
+    """Whether lower values are better."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The names of the columns, then a row for each step."""
-        title = self.name if self.head is None else f"predicted: {self.name}"
-        yield ["step", "SMILES", title, "similarity to the first"]
-        for number, (smiles, value, similarity) in enumerate(self.steps):
-            yield [number, smiles, significant(value), significant(similarity)]
+        if self.head is None:
+            yield ["step", "SMILES", self.name, "similarity to the first"]
+            for number, step in enumerate(self.steps):
+                yield [number, step.smiles, significant(step.value), significant(step.similarity)]
+            return
+        yield ["step", "SMILES", f"predicted: {self.name}", f"within ({percent(LEVEL)})", f"measured: {self.name}",
+               "molecule", "similarity to the first"]  # fmt: skip
+        bound = self.head.bound()
+        within = "" if bound is None else significant(bound, 3)
+        for number, (smiles, value, similarity, measured) in enumerate(self.steps):
+            known = ["", "new"] if measured is None else [significant(measured), "measured"]
+            yield [number, smiles, significant(value), within, *known, significant(similarity)]
 
     def explain(self) -> TreeExplanation:
         """Why the property differs around the first molecule: the tree of substructures that it follows there."""
@@ -74,9 +87,36 @@ class Optimization:
 
     def __str__(self) -> str:
         head, *rows = self.rows()
-        table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows])
+        table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows], left=(0, 1))
         better = "" if rows[1:] else "; none is better than the first"
-        return f"{table}\n{counted(self.tried, 'different molecule')} compared{better}"
+        lines = [table, f"{counted(self.tried, 'different molecule')} compared{better}", *self.doubts()]
+        return "\n".join(lines if self.head is None else [str(self.head), "", *lines])
+
+    def doubts(self) -> list[str]:
+        """Sentences on steps that the measured values do not support; of a function of the user's nothing is known."""
+        if self.head is None:
+            return []
+        sentences, start, bound = [], self.steps[0], self.head.bound()
+        was, reference = ("predicted", start.value) if start.measured is None else ("measured", start.measured)
+        gain = (self.steps[-1].value - reference) * (-1 if self.lower else 1)
+        if len(self) > 1 and gain <= 0:
+            sentences.append(
+                f"no step is predicted to reach what was measured at the first, {reference:.4g}: predicted values "
+                "compare with one another, not with measured ones"
+            )
+        elif len(self) > 1 and bound is not None and gain < bound:
+            sentences.append(
+                f"the last step is predicted to be {gain:.3g} better than what was {was} at the first, "
+                f"{reference:.4g}, which is less than predictions are off by: it may be no better"
+            )
+        low, high = self.head.extent
+        outside = [str(number) for number, step in enumerate(self.steps) if not low <= step.value <= high]
+        if outside:
+            sentences.append(
+                f"step{'s' * (len(outside) > 1)} {', '.join(outside)} left the range of predictions that was learned "
+                f"from, {low:.4g} to {high:.4g}: there nothing says that the property goes on as before"
+            )
+        return sentences
 
 
 def optimize(
@@ -143,7 +183,8 @@ def optimize(
                 found[text] = number, mean
 
     value([first])
-    path, waited = [Step(first, found[first][0], 1.0)], 0
+    measured = {} if head is None else head.measured
+    path, waited = [Step(first, found[first][0], 1.0, measured.get(first))], 0
     for _ in range(steps):
         z = found[path[-1].smiles][1]
         points = z + _moves(head, spread, proposals, sign, 1 + waited, rng)
@@ -160,9 +201,9 @@ def optimize(
                 break
             continue
         waited = 0
-        path.append(Step(best[1], found[best[1]][0], similarity[best[1]]))
+        path.append(Step(best[1], found[best[1]][0], similarity[best[1]], measured.get(best[1])))
     name = head.name if head is not None else getattr(goal, "__name__", "value")
-    return Optimization(name=name, steps=tuple(path), tried=len(found), head=head)
+    return Optimization(name=name, steps=tuple(path), tried=len(found), head=head, lower=lower)
 
 
 def _values(goal: Callable[[list[str]], Sequence[float]], texts: list[str]) -> np.ndarray:

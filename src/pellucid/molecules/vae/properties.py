@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
+from pellucid.bounds import LEVEL, rank
 from pellucid.errors import InputError
 from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
 from pellucid.molecules.tasks import IDENTITY
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # Penalties of the regression that are compared by leaving one molecule out.
 _PENALTIES = np.logspace(-3, 5, 17)
 _FEWEST = 3
+# A share of the variance below which a warning stands.
+_LITTLE = 0.3
 
 
 @final
@@ -47,6 +50,10 @@ class LatentProperty:
     """The number of rows that were joined with others of the same molecule."""
     explained: float
     """The share of the variance of measured values that it explains at molecules left out of the fit one at a time."""
+    errors: np.ndarray = field(repr=False)
+    """(N,) what |measured - h| is at each molecule if it is left out of the fit."""
+    extent: tuple[float, float]
+    """The lowest and the highest h of these molecules: beyond, nothing was learned."""
 
     @property
     def count(self) -> int:
@@ -96,7 +103,9 @@ class LatentProperty:
             )
         joined = posteriors(model.network_, model.vocabulary_, molecules.corpus, np.array(index))
         x = joined[:, : 2 * model.latent].double().numpy()
-        regression = RidgeCV(alphas=_PENALTIES).fit(x, y)
+        # Errors at molecules left out follow from the hat matrix, without further fits.
+        regression = RidgeCV(alphas=_PENALTIES, store_cv_results=True).fit(x, y)
+        fitted = regression.predict(x)
         return cls(
             model=model,
             name=name,
@@ -106,6 +115,8 @@ class LatentProperty:
             measured=dict(zip(values_of, y.tolist(), strict=True)),
             joined=len(flat) - len(y),
             explained=float(1 + regression.best_score_ / y.var()),
+            errors=np.sqrt(regression.cv_results_[:, int(np.argmin(np.abs(_PENALTIES - regression.alpha_)))]),
+            extent=(float(fitted.min()), float(fitted.max())),
         )
 
     def __call__(self, smiles: str | Iterable[str]) -> np.ndarray:
@@ -115,6 +126,15 @@ class LatentProperty:
     def at(self, z: np.ndarray) -> np.ndarray:
         """(N,) the property at points (N, 2 L)."""
         return np.asarray(self.constant + np.asarray(z, dtype=np.float64) @ self.direction)
+
+    def bound(self, level: float = LEVEL) -> float | None:
+        """What |measured - h| does not exceed, with this confidence, at a molecule like those it was learned from.
+
+        It is the quantile of `errors` at ceil((N + 1) level) / N; None if N is too small for it. A molecule that was
+        chosen from many because its h is high is not like those: there h is too high more often than too low.
+        """
+        place = rank(self.count, level)
+        return float(np.sort(self.errors)[place - 1]) if place <= self.count else None
 
     def best(self, *, lower: bool = False) -> str:
         """The molecule with the highest measured value, or with the lowest."""
@@ -142,12 +162,15 @@ class LatentProperty:
         return str(self)
 
     def __str__(self) -> str:
-        says = (
-            f"explains {percent(self.explained)} of the variance at molecules left out"
-            if self.explained > 0
-            else "at molecules left out it is worse than their mean: what a search for it finds means nothing"
-        )
+        share, bound = f"explains {percent(self.explained, 0)} of the variance", self.bound()
+        parts = ["is worse than their mean" if self.explained <= 0 else share]
+        parts += [] if bound is None else [f"is off by {bound:.3g} or less at {percent(LEVEL)} of them"]
+        says = " and ".join(parts)
+        if self.explained <= 0:
+            says += "; what a search for it finds means nothing"
+        elif self.explained < _LITTLE:
+            says += "; that is little: what a search for it finds may be chance"
         learned = f"learned from {counted(self.count, 'molecule')}"
         if self.joined:
             learned += f", {counted(self.joined, 'row')} joined with others of the same molecule"
-        return f"{self.name}: a linear function of the latent space, {learned}; {says}"
+        return f"{self.name}: at molecules left out it {says}; a linear function of the latent space, {learned}"
