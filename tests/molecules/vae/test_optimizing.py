@@ -1,5 +1,6 @@
 """Properties of the latent space, and the search for molecules with more of one."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,14 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 from pellucid.errors import InputError
-from pellucid.molecules import SimilarityRule
+from pellucid.molecules import MoleculeExplanation, SimilarityRule
+from pellucid.molecules.exchanges import exchanged_groups
+from pellucid.molecules.tree_explanation_text import reasons_text
 from pellucid.molecules.vae import Corpus, JunctionTreeVAE, LatentProperty, Optimization, optimize
-from pellucid.molecules.vae.optimizing import Step
+from pellucid.molecules.vae.optimization import Step
 
 SMILES = list(blockers().smiles[:60])
+SETTINGS = {"width": 16, "latent": 6, "epochs": 4, "game": None, "centers": 5, "pool": 60}
 
 
 def weight(texts):
@@ -22,9 +26,8 @@ def weight(texts):
 
 @pytest.fixture(scope="module")
 def model():
-    settings = {"width": 16, "latent": 6, "epochs": 4, "game": None, "centers": 5, "pool": 60}
     rule = SimilarityRule(analogs=False, threshold=0.3)
-    return JunctionTreeVAE(similar=rule, **settings).fit(Corpus.of(SMILES), validation=0, progress=False)
+    return JunctionTreeVAE(similar=rule, **SETTINGS).fit(Corpus.of(SMILES), validation=0, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +196,85 @@ def test_a_property_that_is_not_learned_says_so(model):
 def test_the_tree_says_what_the_property_follows(head):
     explanation = head.explain(SMILES[3])
     assert explanation.prediction[0] == pytest.approx(head([SMILES[3]])[0], rel=1e-5)
-    assert "weight" in explanation.text()
+    assert f"measured:  weight = {weight(SMILES)[3]:.1f}" in explanation.text()
+    assert "held out: at a member that it was not fitted to, the tree is off by weight = " in explanation.text()
+
+
+def test_reasons_add_up_to_the_value_of_the_tree(head):
+    explanation = head.explain(SMILES[3])
+    nodes, reasons = explanation.witness.nodes, explanation.reasons()
+    assert len(reasons) == len(explanation.path) - 1
+    total = nodes["value"][0] + sum(reason.change for reason in reasons)
+    assert total == pytest.approx(explanation.witnessed)
+    (center,) = head.model.morgan([SMILES[3]]).dense().tolist()
+    members = head.model.morgan([member.smiles for member in explanation.members]).dense()
+    values = np.array([member.prediction[0] for member in explanation.members])
+    behind = np.ones(len(values), dtype=bool)
+    for reason in reasons:
+        assert reason.present == bool(center[reason.split])
+        before = values[behind].mean()
+        behind &= members[:, reason.split].numpy().astype(bool) == reason.present
+        assert reason.change[0] == pytest.approx(values[behind].mean() - before, abs=1e-3)
+    tree, raised, lowered = reasons_text(explanation)
+    assert f"over all {len(values)} members; held out, trees explain " in tree
+    largest = max(reasons, key=lambda reason: reason.change[0])
+    assert raised.startswith(f"raised by: with{'' if largest.present else 'out'} ")
+    assert explanation.substructures[largest.split].smiles in raised.split(", ")[0]
+    assert lowered.startswith("lowered by: with")
+
+
+def test_every_step_is_explained(head):
+    by_value = sorted(SMILES, key=lambda text: head(text)[0])
+    found = optimize(head.model, head, by_value[0], steps=6, proposals=24)
+    assert found.explain().smiles == found.explain(-1).smiles == found.steps[-1].smiles
+    assert found.explain(0).smiles == found.steps[0].smiles
+    lines = found.reasons().splitlines()
+    for number, step in enumerate(found.steps):
+        assert f"step {number}: weight = {step.value:.4g}  {step.smiles}" in lines
+    assert sum("group is another" in line or "in the place of" in line for line in lines) == len(found) - 1
+    with pytest.raises(InputError, match=f"`step` must be a whole number between .* and {len(found) - 1}. Got 99"):
+        found.explain(99)
+
+
+def test_one_exchanged_group_is_named(head):
+    first, (second, pair) = next(
+        (text, (SMILES[j - 1], pair)) for text in SMILES for j, pair in exchanged_groups([text, *SMILES]).items()
+    )
+    steps = (Step(first, 1.0, 1.0), Step(second, 2.0, 0.5))
+    found = Optimization(name="weight", steps=steps, tried=2, head=head)
+    assert f"  +1: {pair.into} in the place of {pair.out}" in found.reasons().splitlines()
+
+
+def test_the_bound_of_trees_is_calibrated_on_molecules_that_the_model_was_not_trained_on(head):
+    # This model plays no game: its trees were fitted to nothing.
+    assert len(head.calibration) == 60 - sum(len(head.explain(text).members) < 3 for text in SMILES)
+    assert "with 90 % confidence the tree is within weight = " in head.explain(SMILES[3]).text()
+    played = copy(head.model)
+    object.__setattr__(played, "game", "symmetric")
+    object.__setattr__(played, "pool", 61)  # more than it learned from: the pool is the training molecules
+    trained = replace(head, model=played)
+    assert trained.calibration is None
+    text = trained.explain(SMILES[3]).text()
+    assert "of the molecules that the property was measured at, there is none with similar ones around it" in text
+    assert "add validation data" not in text
+    others = list(blockers().smiles[60:100])
+    some = LatentProperty.fit(played, [*SMILES, *others], weight([*SMILES, *others]))
+    assert 0 < len(some.calibration) <= 40
+    object.__setattr__(played, "pool", 60)  # nobody knows what else it was trained on
+    assert replace(some).calibration is None
+
+
+def test_nobody_is_told_to_use_analogs_who_does(model):
+    lonely = "CCCCCCCCCCBr"
+    texts = [*SMILES[:50], lonely]
+    without = JunctionTreeVAE(**SETTINGS, similar=SimilarityRule(analogs=False))
+    without = without.fit(texts, validation=0, progress=False)
+    fitted = LatentProperty.fit(without, texts, weight(texts)).explain(lonely)
+    assert "(0) for a tree: train with analogs (`analogs`), or with a pool of more" in fitted.text()
+    analogs = replace(fitted, analogs=True)
+    assert "(0, with the analogs that can be made) for a tree: train with a pool of more" in analogs.text()
+    assert MoleculeExplanation.from_dict(analogs.to_dict()).trust() == analogs.trust()
+    assert reasons_text(analogs) == [analogs.trust()]
 
 
 def test_properties_need_values_that_vary(model, head):

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pellucid.bounds import LEVEL, rank
 from pellucid.errors import InputError
-from pellucid.molecules.explained_neighborhood import ExplainedNeighborhood
+from pellucid.molecules._arguments import calibration_sample
+from pellucid.molecules.explaining import explain_each
+from pellucid.molecules.neighborhoods import MoleculeNeighborhoods
 from pellucid.molecules.tasks import IDENTITY
-from pellucid.molecules.tree_explanation import TreeExplanation, bit_names, explain_by_tree
+from pellucid.molecules.tree_explanation import TreeExplanation, bit_names
 from pellucid.molecules.vae._arguments import encodable_molecules
 from pellucid.molecules.vae.measuring import posteriors
+from pellucid.molecules.vae.neighborhoods import EncodableNeighborhoods
 from pellucid.numbers import counted, percent
+from pellucid.trust import Calibration, calibrate
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae.model import JunctionTreeVAE
@@ -26,6 +32,12 @@ _PENALTIES = np.logspace(-3, 5, 17)
 _FEWEST = 3
 # A share of the variance below which a warning stands.
 _LITTLE = 0.3
+# Molecules that are enough to calibrate on.
+_CALIBRATION_SIZE = 100
+_UNBOUNDED = (
+    "how far it can be trusted is not known: of the molecules that the property was measured at, there is none with "
+    "similar ones around it that the model was not trained on; measure some"
+)
 
 
 @final
@@ -140,23 +152,56 @@ class LatentProperty:
         """The molecule with the highest measured value, or with the lowest."""
         return (min if lower else max)(self.measured, key=self.measured.__getitem__)
 
-    def explain(self, smiles: str) -> TreeExplanation:
-        """The property of one molecule, and the tree of substructures that it follows around it."""
-        model = self.model
-        neighborhoods = model.neighborhoods(smiles)
-        encodable = model.encodable(neighborhoods)
-        joined = posteriors(model.network_, model.vocabulary_, encodable.corpus, encodable.index)
-        f = torch.from_numpy(self.at(joined[:, : len(self.direction)].numpy())).float()[:, None]
-        witnesses = model.family().best_response(encodable.fingerprints.dense(), f, encodable.hoods)
-        witnesses = witnesses.named(bit_names(model.morgan.size), [self.name])
-        (around,) = ExplainedNeighborhood.each_of(
-            witnesses,
+    def explain(self, smiles: str, *, level: float = LEVEL) -> TreeExplanation:
+        """The property of one molecule, and the tree of substructures that it follows around it.
+
+        Parameters
+        ----------
+        smiles : str
+            The molecule.
+        level : float
+            The confidence of the bound between the tree and the property; see `calibration`.
+        """
+        neighborhoods = self.model.neighborhoods(smiles)
+        encodable, f = self._around(neighborhoods)
+        witnesses = self.model.family().best_response(encodable.fingerprints.dense(), f, encodable.hoods)
+        (explanation,) = explain_each(
+            witnesses.named(bit_names(self.model.morgan.size), [self.name]),
             encodable.restrict(neighborhoods),
             task=IDENTITY,
-            morgan=model.morgan,
-            calibration=None,
+            morgan=self.model.morgan,
+            calibration=self.calibration,
+            level=level,
+            measured={text: np.array([value]) for text, value in self.measured.items()},
+            analogs=self.model.similar.analogs,
         )
-        return explain_by_tree(witnesses, around)
+        return cast("TreeExplanation", replace(explanation, unbounded=None if self.calibration else _UNBOUNDED))
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """How far trees can be trusted to follow the property near a molecule; None if that is not known.
+
+        It is learned from the measured molecules around which the model did not play its game: from all if it plays
+        none, and else from those that it was not trained on. Of a pool that is smaller than the training data nobody
+        knows which these are.
+        """
+        model, pool = self.model, set(self.model.pool_)
+        if model.game is None:
+            molecules = list(self.measured)
+        else:
+            molecules = [text for text in self.measured if text not in pool] if len(pool) < model.pool else []
+        if not molecules:
+            return None
+        around, f = self._around(model.neighborhoods(calibration_sample(molecules, model.seed, _CALIBRATION_SIZE)))
+        calibration = calibrate(f, around.fingerprints.dense(), around.hoods, model.family())
+        return calibration if len(calibration) else None
+
+    def _around(self, neighborhoods: MoleculeNeighborhoods) -> tuple[EncodableNeighborhoods, Tensor]:
+        """The members that the encoder can read, and the property of each of them (N, 1)."""
+        encodable = self.model.encodable(neighborhoods)
+        joined = posteriors(self.model.network_, self.model.vocabulary_, encodable.corpus, encodable.index)
+        f = torch.from_numpy(self.at(joined[:, : len(self.direction)].numpy())).float()[:, None]
+        return encodable, f
 
     def __repr__(self) -> str:
         return str(self)
