@@ -74,7 +74,7 @@ def reasons_text(explanation: TreeExplanation, target: str | int | None = None) 
     digits = explanation.decimals[k]
     root, value = explanation.witness.root.value[k], float(explanation.witnessed[k])
     lines = [f"tree: {fixed(value, digits)}, and {fixed(root, digits)} over all {len(explanation.members)} members"]
-    if explanation.held_out_explained is not None:
+    if explanation.held_out_explained is not None and np.isfinite(explanation.held_out_explained[k]):
         lines[0] += f"; held out, trees explain {percent(float(explanation.held_out_explained[k]), 0)} around it"
     reasons = sorted(explanation.reasons(), key=lambda reason: float(-reason.change[k]))
     for word, sign, some in (("raised", 1, reasons), ("lowered", -1, reasons[::-1])):
