@@ -61,8 +61,14 @@ class Search(Protocol):
     def rows(self) -> Iterator[Sequence[Any]]:
         """The names of the columns, then the rows."""
 
-    def explain(self) -> Explanation:
-        """What the property follows around the first item."""
+    def __len__(self) -> int:
+        """The number of steps, the start among them."""
+
+    def explain(self, step: int = -1) -> Explanation:
+        """What the property follows around the item of a step, by default the last."""
+
+    def reasons(self) -> str:
+        """What each step changed, and why the property has the value that it has there, in short."""
 
 
 class SupportsSearch(ABC):

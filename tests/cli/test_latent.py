@@ -1,6 +1,8 @@
 """The latent space on the command line."""
 
 import csv
+import subprocess
+import sys
 
 import pytest
 from blockers import blockers
@@ -48,9 +50,58 @@ def test_points_neighbors_and_a_search(folder):
         "optimize", model, data, "--target", "length", "--steps", "1", "--start", start, "-o", folder / "way.csv"
     )
     assert code == 0
-    assert "length: a linear function of the latent space, learned from 30 molecules" in warnings
-    assert (folder / "way.csv").read_text().startswith("step,SMILES,predicted: length,similarity to the first\n0,")
+    assert "length: at molecules left out it " in warnings
+    assert "a linear function of the latent space, learned from 30 molecules" in warnings
+    columns = "step,SMILES,predicted: length,within (90 %),measured: length,molecule,similarity to the first"
+    assert (folder / "way.csv").read_text().startswith(f"{columns}\n0,")
     assert "around the first:" in text
+    assert "step 0: length = " in text
+
+
+def test_a_search_is_explained_step_by_step(folder, tmp_path):
+    model, data, page = folder / "model", folder / "data.csv", tmp_path / "way.html"
+    words = ["optimize", model, data, "--target", "length", "--steps", "3", "--lower"]
+    code, text, _ = call(*words, "-o", page, "-o", tmp_path / "way.csv")
+    assert code == 0
+    rows = (tmp_path / "way.csv").read_text().splitlines()[1:]
+    assert len(rows) > 1
+    html = page.read_text()
+    for number, row in enumerate(rows):
+        assert f"step {number}: length = " in text
+        assert f"step {number}" in html
+        assert row.split(",")[1] in html
+    assert f"around the last:\n{rows[-1].split(',')[1]}" in text
+    # Beginning with the best of the table, as the mean of the rows of one molecule says.
+    assert float(rows[0].split(",")[4]) == min(len(text) for text in blockers().smiles[:30])
+    code, _, error = call(*words, "-o", page)
+    assert code == 1
+    assert "What is written must be a new file" in error
+
+
+def test_a_table_in_a_pipe_is_alone_there(folder):
+    command = [sys.executable, "-m", "pellucid.cli"]
+    words = [folder / "model", folder / "data.csv", "--target", "length", "--steps", "1", "-o", "/dev/stdout"]
+    result = subprocess.run([*command, "optimize", *map(str, words)], capture_output=True, text=True, check=True)  # noqa: S603
+    assert {len(row) for row in csv.reader(result.stdout.splitlines())} == {7}
+    assert "around the first:" in result.stderr
+    assert "written: /dev/stdout" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seed", "-3"], "--seed must be a whole number between 0 and"),
+        (["--start", "nonsense"], "Got 'nonsense': not a valid SMILES"),
+    ],
+)
+def test_a_search_that_cannot_begin_reads_nothing(folder, monkeypatch, words, message):
+    def unread(*args, **settings):
+        raise AssertionError("the table was read")
+
+    monkeypatch.setattr("pellucid.molecules.vae.files.measured_property", unread)
+    code, _, error = call("optimize", folder / "model", folder / "data.csv", "--target", "length", *words)
+    assert code == 1
+    assert message in error
 
 
 def test_what_is_doubtful_is_said(folder, tmp_path):

@@ -11,9 +11,10 @@ import typer
 from pellucid.capabilities import SupportsSearch
 from pellucid.cli.options import check_options, shared_options, with_options
 from pellucid.cli.output import Folder, Which, has_viewer, say, warn
-from pellucid.cli.outputs import Force
+from pellucid.cli.outputs import Force, check_outputs, is_stdout, output
 from pellucid.cli.tables import TableFile, check_table, write_table
 from pellucid.errors import InputError
+from pellucid.numbers import counted
 from pellucid.options import Options
 from pellucid.registry import AnyDomain
 
@@ -70,7 +71,10 @@ def near(
     force: Force = False,
 ) -> None:
     """List different items near one in the latent space, the nearest points first."""
+    from pellucid import _checks
+
     check_table(out, inputs=[], force=force)
+    _checks.seed(seed)
     domain, loaded = _find(model, which)
     write_table(domain.near(loaded, item, count, spread=spread, seed=seed, warn=warn), out)
 
@@ -89,15 +93,27 @@ def optimize(
     ] = 0.0,
     lower: Annotated[bool, typer.Option("--lower", help="Search for lower values.")] = False,
     seed: Seed = 0,
-    out: TableFile = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", metavar="x.csv|parquet|html", show_default="the terminal",
+            help="Write the steps as a table, or their explanations as a page; repeat for both.",
+        ),
+    ] = None,
     which: Which = None,
     force: Force = False,
-) -> None:
+) -> None:  # fmt: skip
     """Learn a property from a table, and search the latent space for items with more of it."""
-    from pellucid import runs
+    from pellucid import _checks, runs
     from pellucid.paths import readable_again
 
-    check_table(out, inputs=[data], force=force)
+    paths = out or []
+    for path in paths:
+        if _is_page(path):
+            check_outputs([path], inputs=[data], force=force)
+        else:
+            check_table(path, inputs=[data], force=force)
+    _checks.seed(seed)
     domain, loaded = _find(model, which)
     check_options(domain, values, _settings)
     reading = runs.load_reading(domain, model, values)
@@ -106,9 +122,23 @@ def optimize(
             loaded, file, reading, target=target, start=start, steps=steps, least_similarity=least_similarity,
             lower=lower, seed=seed, warn=warn,
         )  # fmt: skip
-    if out is not None:
-        write_table(search.rows(), out)
-    say(f"{search}\n\naround the first:\n{search.explain().text()}")
+    # What else is said must not come between the rows of a table that goes into a pipe.
+    apart = any(map(is_stdout, paths))
+    for path in paths:
+        if _is_page(path):
+            with output(path) as draft:
+                trees = {f"step {i}": search.explain(i) for i in range(len(search))}
+                domain.write_explanations(trees, draft, title=f"{target}, {counted(len(search), domain.item)}")
+            say(f"written: {path}", apart=apart)
+        else:
+            write_table(search.rows(), path, apart=apart)
+    ends = {"first": 0, **({"last": -1} if len(search) > 1 else {})}
+    around = [f"around the {place}:\n{search.explain(step).text()}" for place, step in ends.items()]
+    say("\n\n".join([str(search), search.reasons(), *around]), apart=apart)
+
+
+def _is_page(path: Path) -> bool:
+    return path.suffix.lower() == ".html"
 
 
 def _find(model: Path, which: str | None) -> tuple[Any, Any]:

@@ -28,9 +28,9 @@ DIGITS = 4
 _BAR, _OUTPUTS = 30, 6
 
 
-def say(text: str) -> None:
-    """Print a line on the standard output, at once."""
-    typer.echo(printable(text, keep=KEPT))
+def say(text: str, *, apart: bool = False) -> None:
+    """Print a line on the standard output, at once; or apart from it, on stderr, where the output is a file's."""
+    typer.echo(printable(text, keep=KEPT), err=apart)
 
 
 def warn(text: str) -> None:

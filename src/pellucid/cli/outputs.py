@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,14 @@ def _is_part(path: Path, source: Path) -> bool:
 
 def _holds_something(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
+
+
+def is_stdout(path: Path) -> bool:
+    """Whether what is written to a path comes where `say` prints: /dev/stdout is such a path."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except OSError:  # there is no such file, or no descriptor
+        return False
 
 
 @contextmanager

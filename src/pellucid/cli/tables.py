@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pellucid.cli.output import say
-from pellucid.cli.outputs import check_outputs, output
+from pellucid.cli.outputs import check_outputs, is_stdout, output
 from pellucid.errors import InputError
 from pellucid.text_tables import printable
 from pellucid.writing import write_rows
@@ -52,7 +52,7 @@ def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> Non
         )
 
 
-def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
+def write_table(rows: Iterable[Sequence[Any]], out: Path | None, *, apart: bool = False) -> None:
     """Write a table as its rows come, however many there are.
 
     Parameters
@@ -61,6 +61,8 @@ def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
         The names of the columns, then the rows.
     out : Path, optional
         A file that `check_table` has let pass; None is the terminal.
+    apart : bool
+        Whether the sentence that it is written goes to stderr, as it does where the table goes to the output.
     """
     from pellucid.tables.parquet import is_parquet, write_parquet
 
@@ -69,7 +71,7 @@ def write_table(rows: Iterable[Sequence[Any]], out: Path | None) -> None:
         return
     with output(out) as draft:
         (write_parquet if is_parquet(out) else write_rows)(draft, rows)
-    say(f"written: {out}")
+    say(f"written: {out}", apart=apart or is_stdout(out))
 
 
 def _printable(row: Iterable[Any]) -> list[Any]:

@@ -50,6 +50,8 @@ class ExplainedNeighborhood:
         (K,) measured values by SMILES.
     certainty : Certainty, optional
         How sure the prediction of the molecule is.
+    analogs : bool
+        Whether analogs were made of the molecule.
     held_out : Tensor, optional
         (m, K) at each member the value of the witness that was fitted without it.
     """
@@ -65,6 +67,7 @@ class ExplainedNeighborhood:
     level: float = LEVEL
     measured: Mapping[str, np.ndarray] = field(default_factory=dict)
     certainty: Certainty | None = None
+    analogs: bool = False
     held_out: Tensor | None = None
 
     @classmethod
@@ -156,6 +159,7 @@ class ExplainedNeighborhood:
             "bound": bound,
             "calibrated": calibrated.count,
             "calibrated_sizes": (calibrated.least, calibrated.most),
+            "analogs": self.analogs,
             "held_out_deviation": None if left_out is None else np.abs(values - left_out).mean(0),
             "held_out_explained": None if self.held_out is None else _explained(self.f, self.held_out),
             "certainty": self.certainty,

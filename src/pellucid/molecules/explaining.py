@@ -29,8 +29,8 @@ def explain_each(
     neighborhoods : MoleculeNeighborhoods
         The neighborhoods.
     **reading : object
-        How numbers are read: `task`, `morgan`, and optionally `calibration`, `level`, `measured` and `certainties`, as
-        in `ExplainedNeighborhood.each_of`.
+        How numbers are read: `task`, `morgan`, and optionally `calibration`, `level`, `measured`, `analogs` and
+        `certainties`, as in `ExplainedNeighborhood.each_of`.
     """
     if not isinstance(witnesses, TreeWitnesses | LinearWitnesses):
         raise InputError("Molecules are explained by trees or by contributions", got=f"{type(witnesses).__name__}")

@@ -85,6 +85,11 @@ class MoleculeExplanation(Explanation):
     held_out_explained: np.ndarray | None = None
     """(K,) the share of the predictor's variance in the neighborhood that these witnesses account for: 0 is no better
     than the mean of the others; NaN where nothing varies."""
+    analogs: bool = False
+    """Whether analogs were made of the molecule, beside similar ones of the pool; False in files of earlier versions,
+    which do not know."""
+    unbounded: str | None = None
+    """Why there can be no bound, in one sentence, where it is not for want of held-out neighborhoods in general."""
     certainty: Certainty | None = None
     """How sure the prediction itself is: about prediction and measurement, not about witness and network. None in files
     of earlier versions, and for representations, which cannot be measured."""
@@ -238,6 +243,8 @@ class MoleculeExplanation(Explanation):
             "bound": None if self.bound is None else plain(self.bound),
             "calibrated": self.calibrated,
             "calibrated_sizes": list(self.calibrated_sizes),
+            "analogs": self.analogs,
+            "unbounded": self.unbounded,
             "held_out_deviation": None if self.held_out_deviation is None else plain(self.held_out_deviation),
             "held_out_explained": None if self.held_out_explained is None else plain(self.held_out_explained),
             "certainty": None if self.certainty is None else self.certainty.to_dict(),
@@ -345,6 +352,8 @@ def common_fields(content: Mapping[str, Any], kind: type[MoleculeExplanation]) -
         "calibrated_sizes": checked(
             tuple[Size | None, Size | None], content.get("calibrated_sizes", (None, None)), "calibrated_sizes"
         ),
+        "analogs": checked(bool, content.get("analogs", False), "analogs"),
+        "unbounded": checked(str | None, content.get("unbounded"), "unbounded"),
         "held_out_deviation": optional("held_out_deviation", low=0.0),
         "held_out_explained": optional("held_out_explained"),
         "certainty": None if certainty is None else Certainty.from_dict(certainty, outputs=len(targets)),

@@ -70,7 +70,8 @@ def view(
 ) -> dict[str, Any]:
     """Everything that the templates show of an explanation, as text and pictures."""
     stored = explanation.members[0].measured
-    if measured is None and stored is not None:  # the molecule is among the labeled ones
+    known = any(value is not None for value in measured or ())
+    if not known and stored is not None:  # the molecule is among the labeled ones
         measured = [float(value) if np.isfinite(value) else None for value in stored]
     targets = explanation.target(None)
     digits = explanation.decimals
@@ -226,7 +227,8 @@ def _trust(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
         if bounded:
             text = bounds[0][1] if len(explanation.targets) == 1 else ", ".join(f"{b} ({name})" for name, b in bounds)
     few = len(explanation.members) < FEWEST
-    why = explanation.trust() if few else no_bound_reason(explanation.level, explanation.calibrated)
+    reason = explanation.unbounded or no_bound_reason(explanation.level, explanation.calibrated)
+    why = explanation.trust() if few else reason
     return trust_sentence(
         text,
         explanation.level,

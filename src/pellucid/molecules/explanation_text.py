@@ -145,14 +145,17 @@ def _order(explanation: MoleculeExplanation, targets: Sequence[int]) -> str:
 def trust(explanation: MoleculeExplanation, targets: Sequence[int] | None = None) -> str:
     """One sentence on how far the witness can be trusted near the molecule, for the targets at these indices."""
     if len(explanation.members) < FEWEST:
+        count, cure = f"{len(explanation.members) - 1}", f"with analogs ({Parameter('analogs')}), or "
+        if explanation.analogs:
+            count, cure = f"{count}, with the analogs that can be made", ""
         return (
-            f"there are too few similar molecules ({len(explanation.members) - 1}) for a {explanation.noun}: train "
-            f"with analogs ({Parameter('analogs')}), or with a pool of more molecules, which need no labels"
+            f"there are too few similar molecules ({count}) for a {explanation.noun}: train {cure}with a pool of more "
+            "molecules, which need no labels"
         )
     targets = range(len(explanation.targets)) if targets is None else targets
     bounded = [] if explanation.bound is None else [k for k in targets if np.isfinite(explanation.bound[k])]
     if explanation.bound is None or not bounded:
-        return no_bound_reason(explanation.level, explanation.calibrated)
+        return explanation.unbounded or no_bound_reason(explanation.level, explanation.calibrated)
     unbounded = [explanation.targets[k] for k in targets if k not in bounded]
     sizes = SizeBin(explanation.calibrated, *explanation.calibrated_sizes).text
     return (

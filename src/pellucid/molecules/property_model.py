@@ -372,6 +372,7 @@ class PropertyModel(PropertySettings):
             calibration=calibration,
             level=level,
             measured=measured,
+            analogs=self.similar.analogs,
             certainties=certainties(
                 self.fitted_, centers, self.task_.natural(witnesses.f[: len(centers)]), self.morgan, level=level
             ),

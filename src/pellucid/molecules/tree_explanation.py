@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast, final
 
 import numpy as np
@@ -33,6 +34,17 @@ class Change(NamedTuple):
     """The bit of the split at which its path leaves that of the molecule."""
     gains: bool
     """Whether it has the substructure of this split, which the molecule has not; or the other way round."""
+
+
+class Reason(NamedTuple):
+    """A split that the molecule passes, and what it does to the tree's values."""
+
+    split: int
+    """The bit of the split."""
+    present: bool
+    """Whether the molecule has its substructure."""
+    change: np.ndarray
+    """(K,) the value behind the split minus that before it: of the members behind, and of all that come to it."""
 
 
 @final
@@ -83,6 +95,16 @@ class TreeExplanation(MoleculeExplanation):
                     others = [nearest[leaf.index] for leaf in branch.leaves() if leaf.index in nearest]
                     result += [Change(member, node.feature, gains) for member in others]
         return sorted(result, key=lambda change: (-change.member.similarity, change.member.smiles))
+
+    def reasons(self) -> list[Reason]:
+        """The splits that the molecule passes, from the root on. Their changes add up from the value of the root, which
+        is that of the whole neighborhood, to the tree's value of the molecule.
+        """
+        nodes = self.witness.nodes
+        return [
+            Reason(int(nodes["feature"][a]), bool(b == nodes["right"][a]), nodes["value"][b] - nodes["value"][a])
+            for a, b in pairwise(self.path)
+        ]
 
     def text(self, target: str | int | None = None) -> str:
         """The explanation in words: of one target, or of those that differ most between the leaves."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pellucid.molecules.explanation_text import head, match, measured_text, trust, values_text
+from pellucid.numbers import fixed, listed, percent
 from pellucid.trust import FEWEST
 from pellucid.witnesses.text import presence, tree_text
 
 if TYPE_CHECKING:
-    from pellucid.molecules.tree_explanation import Change, TreeExplanation
+    from pellucid.molecules.tree_explanation import Change, Reason, TreeExplanation
 
 # The most members in other leaves that the text lists.
 _CHANGES = 5
+# The most splits that raise or lower a value.
+_REASONS = 4
 _MARK = "   <-- this molecule"
 
 
@@ -50,6 +55,37 @@ def text(explanation: TreeExplanation, target: str | int | None = None) -> str:
         if structure.others
     ]
     return "\n".join(lines)
+
+
+def reasons_text(explanation: TreeExplanation, target: str | int | None = None) -> list[str]:
+    """The tree's value of the molecule beside that of its whole neighborhood, what raises it and what lowers it, in a
+    line each.
+
+    Parameters
+    ----------
+    explanation : TreeExplanation
+        The explanation.
+    target : str or int, optional
+        The target to write about; by default the one that differs most between the leaves.
+    """
+    k = int(np.argmax(explanation.spread)) if target is None else explanation.target(target)[0]
+    if len(explanation.members) < FEWEST:
+        return [trust(explanation, [k])]
+    digits = explanation.decimals[k]
+    root, value = explanation.witness.root.value[k], float(explanation.witnessed[k])
+    lines = [f"tree: {fixed(value, digits)}, and {fixed(root, digits)} over all {len(explanation.members)} members"]
+    if explanation.held_out_explained is not None and np.isfinite(explanation.held_out_explained[k]):
+        lines[0] += f"; held out, trees explain {percent(float(explanation.held_out_explained[k]), 0)} around it"
+    reasons = sorted(explanation.reasons(), key=lambda reason: float(-reason.change[k]))
+    for word, sign, some in (("raised", 1, reasons), ("lowered", -1, reasons[::-1])):
+        told = [_reason(explanation, each, k) for each in some if round(sign * float(each.change[k]), digits) > 0]
+        lines += [f"{word} by: {listed(told, _REASONS)}"] if told else []
+    return lines
+
+
+def _reason(explanation: TreeExplanation, reason: Reason, k: int) -> str:
+    word = "with" if reason.present else "without"
+    return f"{word} {_name(explanation, reason.split)} ({reason.change[k]:+.{explanation.decimals[k]}f})"
 
 
 def _change(explanation: TreeExplanation, change: Change, targets: Sequence[int]) -> str:

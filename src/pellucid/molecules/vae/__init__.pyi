@@ -5,7 +5,7 @@ from .model import JunctionTreeVAE as JunctionTreeVAE
 from .networks import Posterior as Posterior
 from .networks import Reconstruction as Reconstruction
 from .networks import TreeAutoencoder as TreeAutoencoder
-from .optimizing import Optimization as Optimization
+from .optimization import Optimization as Optimization
 from .optimizing import optimize as optimize
 from .prior import FittedPrior as FittedPrior
 from .properties import LatentProperty as LatentProperty

@@ -319,13 +319,14 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         from pellucid.molecules.vae.files import measured_property, molecule_alone
         from pellucid.molecules.vae.optimizing import optimize
 
-        head, best = measured_property(
-            model, path, smiles=reading.smiles, names=reading.names, target=target, lower=lower, warn=warn
-        )
+        if start is not None:  # before the table, which may be long
+            start = molecule_alone(start, warn)
+            model.flat(start)
+        head = measured_property(model, path, smiles=reading.smiles, names=reading.names, target=target, warn=warn)
         return optimize(
             model,
             head,
-            best if start is None else molecule_alone(start, warn),
+            head.best(lower=lower) if start is None else start,
             steps=steps,
             least_similarity=least_similarity,
             lower=lower,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -215,10 +214,9 @@ def measured_property(
     smiles: str | None,
     names: str | None,
     target: str,
-    lower: bool,
     warn: Callable[[str], None],
-) -> tuple[LatentProperty, str]:
-    """A property that is learned from a column of a table, and the molecule with the best measured value.
+) -> LatentProperty:
+    """A property that is learned from a column of a table.
 
     Parameters
     ----------
@@ -232,8 +230,6 @@ def measured_property(
         The column of names, which must be one of the table.
     target : str
         The column of the property.
-    lower : bool
-        Whether low values are better.
     warn : callable
         Called with a sentence if rows are left out, or the property is not one that the latent space tells.
     """
@@ -269,18 +265,18 @@ def measured_property(
         )
     read = [text for text, use in zip(texts, usable, strict=True) if use]
     warn_of_stereo(read, warn)
-    measured: dict[str, list[float]] = {}
-    for text, value in zip(model.flat(read), compress(values, usable), strict=True):
-        measured.setdefault(text, []).append(value)
-    if several := sum(len(set(of_one)) > 1 for of_one in measured.values()):
+    known = list(compress(values, usable))
+    measured: dict[str, set[float]] = {}
+    for text, value in zip(model.flat(read), known, strict=True):
+        measured.setdefault(text, set()).add(value)
+    if several := sum(len(of_one) > 1 for of_one in measured.values()):
         warn(
             f"{counted(several, 'molecule')} with different values in several rows, such as those of stereoisomers: "
             "their mean is taken."
         )
-    means = {text: fmean(of_one) for text, of_one in measured.items()}
-    head = LatentProperty.fit(model, list(means), list(means.values()), name=target)
+    head = LatentProperty.fit(model, read, known, name=target)
     warn(f"{head}.")
-    return head, (min if lower else max)(means, key=lambda text: means[text])
+    return head
 
 
 def encoding_table(

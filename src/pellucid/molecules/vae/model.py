@@ -444,7 +444,13 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         calibration = self.calibration_ if delta is None or delta == self.delta else None
         members = encodable.restrict(neighborhoods)
         (around,) = ExplainedNeighborhood.each_of(
-            witnesses, members, task=IDENTITY, morgan=self.morgan, calibration=calibration, level=level
+            witnesses,
+            members,
+            task=IDENTITY,
+            morgan=self.morgan,
+            calibration=calibration,
+            level=level,
+            analogs=self.similar.analogs,
         )
         explanation = explain_by_tree(witnesses, around)
         return replace(explanation, divergence=float(witnesses.deviations(gaussian_kl)[0]))

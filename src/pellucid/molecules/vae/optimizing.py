@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid import _checks
 from pellucid.errors import InputError, Parameter
 from pellucid.molecules.vae.corpus import corpus_of
+from pellucid.molecules.vae.optimization import Optimization, Step
 from pellucid.molecules.vae.properties import LatentProperty
-from pellucid.numbers import counted, significant
-from pellucid.text_tables import aligned
+from pellucid.numbers import counted
 
 if TYPE_CHECKING:
-    from pellucid.molecules.tree_explanation import TreeExplanation
     from pellucid.molecules.vae.model import JunctionTreeVAE
 
 # How far along the gradient points are tried, in standard deviations of the property over the latent space.
@@ -25,58 +23,6 @@ _LENGTHS = np.geomspace(0.1, 4.0, 12)
 _NOISE = (0.0, 0.1, 0.3)
 # Rounds in a row without a better molecule after which a search ends.
 _PATIENCE = 3
-
-
-class Step(NamedTuple):
-    """A molecule on the way."""
-
-    smiles: str
-    value: float
-    """Its property."""
-    similarity: float
-    """Tanimoto similarity to the first molecule."""
-
-
-@final
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Optimization:
-    """The way from a molecule to one with a better value; every step is a molecule. Prints as a table."""
-
-    name: str
-    """What the property is called."""
-    steps: tuple[Step, ...]
-    """The first is the start."""
-    tried: int
-    """The number of different molecules that were compared."""
-    head: LatentProperty | None = field(default=None, repr=False)
-    """The property, None if values come from a function of the user's."""
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def rows(self) -> Iterator[Sequence[Any]]:
-        """The names of the columns, then a row for each step."""
-        title = self.name if self.head is None else f"predicted: {self.name}"
-        yield ["step", "SMILES", title, "similarity to the first"]
-        for number, (smiles, value, similarity) in enumerate(self.steps):
-            yield [number, smiles, significant(value), significant(similarity)]
-
-    def explain(self) -> TreeExplanation:
-        """Why the property differs around the first molecule: the tree of substructures that it follows there."""
-        if self.head is None:
-            raise InputError(
-                "Values must come from a `LatentProperty` to be explained", got="a function", cure="explain its model"
-            )
-        return self.head.explain(self.steps[0].smiles)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        head, *rows = self.rows()
-        table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows])
-        better = "" if rows[1:] else "; none is better than the first"
-        return f"{table}\n{counted(self.tried, 'different molecule')} compared{better}"
 
 
 def optimize(
@@ -143,7 +89,8 @@ def optimize(
                 found[text] = number, mean
 
     value([first])
-    path, waited = [Step(first, found[first][0], 1.0)], 0
+    measured = {} if head is None else head.measured
+    path, waited = [Step(first, found[first][0], 1.0, measured.get(first))], 0
     for _ in range(steps):
         z = found[path[-1].smiles][1]
         points = z + _moves(head, spread, proposals, sign, 1 + waited, rng)
@@ -160,9 +107,9 @@ def optimize(
                 break
             continue
         waited = 0
-        path.append(Step(best[1], found[best[1]][0], similarity[best[1]]))
+        path.append(Step(best[1], found[best[1]][0], similarity[best[1]], measured.get(best[1])))
     name = head.name if head is not None else getattr(goal, "__name__", "value")
-    return Optimization(name=name, steps=tuple(path), tried=len(found), head=head)
+    return Optimization(name=name, steps=tuple(path), tried=len(found), head=head, lower=lower)
 
 
 def _values(goal: Callable[[list[str]], Sequence[float]], texts: list[str]) -> np.ndarray:
