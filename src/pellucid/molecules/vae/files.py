@@ -275,7 +275,6 @@ def measured_property(
             "their mean is taken."
         )
     head = LatentProperty.fit(model, read, known, name=target)
-    warn(f"{head}.")
     return head
 
 
