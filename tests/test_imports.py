@@ -76,7 +76,7 @@ def test_what_is_imported_is_declared():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = settings["project"]
     extras = project["optional-dependencies"]
-    own = ("plot", "molecules", "tables", "approximate", "cluster")
+    own = ("plot", "molecules", "tables", "approximate", "cluster", "search")
     lines = [*project["dependencies"], *(line for name in own for line in extras[name])]
     declared = {re.match(r"[\w-]+", line)[0].replace("-", "_").lower() for line in lines}
     graph = grimp.build_graph("pellucid", include_external_packages=True, cache_dir=None)
