@@ -49,8 +49,8 @@ def most_promising(x: np.ndarray, y: np.ndarray, candidates: np.ndarray, count: 
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.models.transforms import Normalize, Standardize
-    from botorch.optim import optimize_acqf_discrete
-    from botorch.sampling import SobolQMCNormalSampler
+    from botorch.optim.optimize import optimize_acqf_discrete
+    from botorch.sampling.normal import SobolQMCNormalSampler
     from gpytorch.mlls import ExactMarginalLogLikelihood
 
     points, values = torch.from_numpy(x).double(), torch.from_numpy(y).double()[:, None]

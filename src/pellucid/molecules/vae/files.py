@@ -231,7 +231,7 @@ def measured_property(
     target : str
         The column of the property.
     warn : callable
-        Called with a sentence if rows are left out, or the property is not one that the latent space tells.
+        Called with a sentence if rows are left out, changed or averaged.
     """
     from pellucid.molecules.vae.properties import LatentProperty
 
@@ -274,8 +274,7 @@ def measured_property(
             f"{counted(several, 'molecule')} with different values in several rows, such as those of stereoisomers: "
             "their mean is taken."
         )
-    head = LatentProperty.fit(model, read, known, name=target)
-    return head
+    return LatentProperty.fit(model, read, known, name=target)
 
 
 def encoding_table(
