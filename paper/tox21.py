@@ -49,6 +49,7 @@ _SWEEPS = (
     "held_out",
     "contributions",
     "first_held_out",
+    "first_contributions",
     "strict",
     "margins",
     "uniform",
@@ -130,6 +131,7 @@ def seed_cells(
     if seed == config["seeds"][0]:
         cells += strict_cells(config, seed)
         cells += [held_out_cell(config, seed, "tree", weight) for weight in config["first_held_out"]]
+        cells += [held_out_cell(config, seed, "contributions", weight) for weight in config["first_contributions"]]
     return cells
 
 
