@@ -22,6 +22,7 @@ from paper.runs import (
     load_config,
     matching,
     mean_difference,
+    not_run,
     read_reports,
     run_cells,
     show,
@@ -234,14 +235,16 @@ def conditions(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]])
         f"{config['batch_size']}, peak rate {config['learning_rate']:g}, width {config['width']}, "
         f"{'LSTM trained in bfloat16, ' if config['mixed'] else ''}measured in float32; seeds "
         f"{', '.join(map(str, config['seeds']))}. {len(reports)} cells, {hours:.1f} hours of one core in all, commit"
-        f"{'s' if len(commits) > 1 else ''} {', '.join(commits)}."
+        f"{'s' if len(commits) > 1 else ''} {', '.join(commits)}.{not_run(cells(config), reports)}"
     )
 
 
 def sections(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What is written into the README, by the mark where it goes."""
     return {
-        "bearing: seed claims": table_of(claims(reports)) if reports else "Not run yet.",
+        "bearing: seed claims": table_of([claim for claim in claims(reports) if claim.ours])
+        if reports
+        else "Not run yet.",
         "bearing: three seeds": table(config, reports),
         "bearing: epochs": epochs_table(config, reports),
     }

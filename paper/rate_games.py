@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from paper import rates
 from paper.rates import REPORTS, corpus, deep_cell
-from paper.runs import Cell, Stage, load_config, read_reports, run_stages, show, study_parser
+from paper.runs import Cell, Stage, load_config, not_run, read_reports, run_stages, show, study_parser
 
 Reports = Mapping[str, Mapping[str, Any]]
 _COLUMNS = ("neural", "tree", "deviation", "held_out_deviation")
@@ -204,7 +204,7 @@ def text(config: dict[str, Any], reports: Reports) -> str:
         f"in a step with at most {config['members']} members. {len(first['each']['neural']):,} test molecules with "
         f"more than 2 members in their neighborhoods, a median of {hoods['median_above_2']:g}, at most "
         f"{hoods['largest']}; their trees have {hoods['leaves']:.1f} leaves. ± is the standard error over these "
-        "molecules; in the second table they are paired."
+        f"molecules; in the second table they are paired.{not_run(cells, reports)}"
     )
     tables = (table(cells, reports), conditions, differences(cells, reports), terms_table(cells, reports),
               f"The weights were chosen on {round(_VALIDATION * config['sweep_molecules']):,} validation molecules, by "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from paper import moses
-from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, show, study_parser
+from paper.runs import ROOT, Cell, load_config, matching, not_run, read_reports, run_cells, show, study_parser
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -155,6 +155,7 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
     return "\n".join(rows) + (
         f"\n\n{config['molecules']:,} molecules are {100 * share:.1f} % of MOSES; {config['epochs']} epochs, width "
         f"{config['width']}, {config['latent']} + {config['latent']} latent coordinates, seed {config['seed']}."
+        f"{not_run(cells(config), reports)}"
     )
 
 

@@ -128,6 +128,12 @@ def _fits(cell: Cell, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(cell["name"], pattern) for pattern in patterns)
 
 
+def not_run(cells: Iterable[Cell], reports: Mapping[str, Any]) -> str:
+    """A sentence on the cells that have no report, for the end of a table; empty if all have one."""
+    missing = [f"`{cell['name']}`" for cell in cells if cell["name"] not in reports]
+    return f" Not run yet: {', '.join(missing)}." if missing else ""
+
+
 def run_cells(cells: Iterable[Cell], run: Callable[[Cell], dict[str, Any]], folder: Path, jobs: int) -> None:
     """Run every cell that has no report of the same configuration yet, `jobs` of them side by side.
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from paper import sample_measures as measures
 from paper.rates import MODELS
-from paper.runs import ROOT, Cell, load_config, matching, read_reports, run_cells, show, study_parser
+from paper.runs import ROOT, Cell, load_config, matching, not_run, read_reports, run_cells, show, study_parser
 
 REPORTS = ROOT / "paper" / "samples"
 CACHE = ROOT / "out" / "samples"
@@ -184,6 +184,7 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
         f"\n\n{config['samples']:,} samples of each, compared with all molecules of the two sets, as MOSES does{some}. "
         'Those of models named "fitted" are drawn from the Gaussian of the codes of training molecules, the others '
         'from N(0, I). The row "train" is made of training molecules: what is left of FCD there is chance.'
+        f"{not_run(cells(config), reports)}"
     )
 
 

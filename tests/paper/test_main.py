@@ -124,3 +124,9 @@ def test_only_the_study_itself_writes_its_readme(monkeypatch, capsys):
         runs.show({"rates: table": "| 1 |"}, runs.study_parser(None, reports).parse_args(words), reports)
     assert written == [(runs.ROOT / "paper" / "README.md", "rates: table", "| 1 |")]
     assert capsys.readouterr().out == 3 * "| 1 |\n\n"
+
+
+def test_what_is_missing_is_named():
+    cells = [{"name": name} for name in ("first", "second", "third")]
+    assert runs.not_run(cells, {"second": {}}) == " Not run yet: `first`, `third`."
+    assert runs.not_run(cells, {"first": {}, "second": {}, "third": {}}) == ""
