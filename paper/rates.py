@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
 
 REPORTS = ROOT / "paper" / "rates"
-README = ROOT / "paper" / "README.md"
 MODELS = ROOT / "out" / "rates"
 MOSES_TRAIN = 1_584_663
 _SHARES = ("from_means", "from_draws", "valid", "unique", "new")

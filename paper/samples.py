@@ -30,7 +30,6 @@ from paper.runs import ROOT, Cell, load_config, matching, not_run, read_reports,
 
 REPORTS = ROOT / "paper" / "samples"
 CACHE = ROOT / "out" / "samples"
-README = ROOT / "paper" / "README.md"
 # Where the wheels are: for the processes of the cells, and no part of their configuration.
 _WHEELS = "PELLUCID_PAPER_WHEELS"
 # Sets that samples are compared with.
