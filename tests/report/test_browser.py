@@ -23,6 +23,7 @@ from report.summaries import condition_over_time, write_molecules, write_series
 
 import pellucid as pl
 from pellucid.molecules import MoleculeExplanation
+from pellucid.molecules.report import write_explanations
 from pellucid.report import write_audit
 from pellucid.report.frame import LEFT, RIGHT
 from pellucid.series import ForecastExplanation
@@ -133,6 +134,23 @@ def test_sorting_by_every_number(show, molecules):
     ):
         choose(browser, "#sort", text)
         assert rising([value(item) for item in order()]), text
+
+
+def test_molecules_that_a_user_asks_for_stay_in_their_order(show, molecules, tmp_path):
+    listed = [MoleculeExplanation.from_dict(item["explanation"]) for item in molecules["explanations"][:20]]
+    # Of those that deviate alike, one.
+    apart = sorted({explanation.deviation[0]: explanation for explanation in listed}.items())
+    named = {f"step {i}": explanation for i, (_, explanation) in enumerate(apart)}
+    browser = show(write_explanations(named, tmp_path / "way.html", title="way"))
+
+    def order():
+        return [card.text.splitlines()[0] for card in elements(browser, "#cards .card")]
+
+    assert order() == list(named)
+    choose(browser, "#sort", "deviation, largest first")
+    assert order() == list(named)[::-1]
+    choose(browser, "#sort", "as listed")
+    assert order() == list(named)
 
 
 def test_a_molecule_opens_by_mouse_and_gives_the_focus_back(show, molecules):

@@ -44,6 +44,8 @@ def write(summary: RunSummary, path: str | Path) -> Path:
         items=items,
         noun=explanations[0].noun if explanations else "tree",
         share=share(summary, "test molecule" if summary.deviations else "explained molecule"),
+        # Molecules that a user asks for stay in the order of the table.
+        ordered=bool(summary.deviations),
         # Summaries begin with the most trustworthy.
         least=[item for item in items[::-1] if item["rank"] == "least"],
         most=[item for item in items if item["rank"] == "most"],
