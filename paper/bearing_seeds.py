@@ -1,9 +1,9 @@
-"""Table 3's first columns, trained until the error stops falling, with three seeds: `python -m paper.bearing_seeds`.
+"""Table 3's first columns, trained for longer, with three seeds: `python -m paper.bearing_seeds`.
 
 For each seed (split, initialization, order of the data): DEEP and the asymmetric game at the paper's λ = 0.1 and 1, in
 several passes over all sequences; two linear laws for everything, of two values and of the whole context; and the same
 network with a linear path beside it, which begins as the second of these laws. Further cells of the first seed show
-that longer training would not help. Each cell leaves a report in `paper/bearing_seeds/<size>/`; an interrupted call
+what shorter and longer training give. Each cell leaves a report in `paper/bearing_seeds/<size>/`; an interrupted call
 goes on where it stopped, in mid-training.
 """
 
@@ -18,10 +18,10 @@ from paper.claims import Claim, table_of, verdict
 from paper.runs import (
     ROOT,
     Cell,
-    half_width,
     load_config,
     matching,
     mean_difference,
+    mean_interval,
     not_run,
     read_reports,
     run_cells,
@@ -150,13 +150,6 @@ def mean_text(values: Mapping[int, float], unit: float = 1.0) -> str:
     return f"{unit * np.mean(list(values.values())):.3f}" if values else ""
 
 
-def mean_of(values: np.ndarray) -> str:
-    """A mean with its 95 % interval over the seeds."""
-    if not len(values):
-        return ""
-    return f"{values.mean():.3f}" + (f" ± {half_width(values):.3f}" if len(values) > 1 else "")
-
-
 def best_epoch(report: Mapping[str, Any]) -> int:
     """The epoch whose network was kept."""
     return 1 + int(np.argmin([epoch["validation_loss"] for epoch in report["history"]]))
@@ -189,10 +182,10 @@ def claims(reports: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     relative = np.array([error / ar[seed] for seed, error in values("deep").items() if seed in ar])
     paper_relative = paper / PUBLISHED["error"]["ar"]
     return [
-        Claim(f"DEEP's error is at most the paper's {paper}", f"{paper}", mean_of(deep), verdict(paper - deep)),
+        Claim(f"DEEP's error is at most the paper's {paper}", f"{paper}", mean_interval(deep), verdict(paper - deep)),
         Claim(
             "DEEP's error divided by AR's on the same sequences is at most the paper's", f"{paper_relative:.3f}",
-            mean_of(relative), verdict(paper_relative - relative),
+            mean_interval(relative), verdict(paper_relative - relative),
         ),
         lower(f"{game} forecasts better than DEEP", "asymmetric-0.1", "deep"),
         lower("λ = 1 forecasts worse than DEEP", "asymmetric-1", "deep", sign=-1),

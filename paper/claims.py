@@ -30,6 +30,11 @@ def verdict(differences: np.ndarray, *, least: float = 0.0) -> str:
     return YES if mean - half > least else UNKNOWN
 
 
+def of_one_run(holds: bool) -> str:
+    """A verdict without an interval: what one run shows, and no more."""
+    return f"{YES if holds else NO} in one run"
+
+
 def table_of(claims: Sequence[Claim]) -> str:
     """A row for each statement."""
     rows = ["| claim | the paper | ours | verdict |", "|---|---|---|---|"]

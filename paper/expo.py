@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from paper.expo_data import SUPPORT2, Table, read
 from paper.expo_measures import NEAR, fidelities, witnessed
-from paper.runs import ROOT, Cell, Stage, load_config, read_reports, run_stages, study_parser
+from paper.runs import ROOT, Cell, Stage, load_config, reports_to_choose_by, run_stages, study_parser
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor, nn
@@ -100,7 +100,7 @@ def final_cells(config: dict[str, Any], data: str, models: list[dict[str, Any]])
 
 def searched(config: dict[str, Any], folder: Path, data: str, what: str) -> list[dict[str, float]]:
     """Error and LIME's neighborhood fidelity of each model on validation parts, means over the trials."""
-    reports = read_reports(folder)
+    reports = reports_to_choose_by(folder, REPORTS)
     results = [reports[f"{name_of(data)}-{what}-trial{trial}"]["results"] for trial in config["search_trials"]]
     return [
         {
@@ -263,7 +263,7 @@ def main(words: Sequence[str] | None = None) -> None:
     config = load_config("expo", arguments.size)
     folder = arguments.out / config["size"]
     run_stages(stages(config, folder), run, folder, arguments.jobs, arguments.only)
-    if config["size"] == "cpu":
+    if config["size"] == "cpu" and arguments.out == REPORTS:
         from paper.expo_results import write
 
         write(config, folder)

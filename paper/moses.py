@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from paper.runs import ROOT, Cell, Stage, load_config, read_reports, run_stages, study_parser
+from paper.runs import ROOT, Cell, Stage, load_config, reports_to_choose_by, run_stages, saved_model, study_parser
 
 if TYPE_CHECKING:
     from pellucid.molecules.vae import Corpus, JunctionTreeVAE
@@ -75,7 +75,7 @@ def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
     """The weight is chosen by the reports of the trained models."""
     yield Stage([tree_cell(config)], alone=True)
     yield Stage(train_cells(config))
-    weight = chosen(config, read_reports(folder))
+    weight = chosen(config, reports_to_choose_by(folder, REPORTS))
     note = f"chosen on the validation set: weight {weight:g}"
     yield Stage([*measure_cells(config, weight), *speed_cells(config)], alone=True, note=note)
 
@@ -207,7 +207,8 @@ def measure(cell: Cell) -> dict[str, Any]:
 
     from pellucid.molecules.vae import JunctionTreeVAE
 
-    model = JunctionTreeVAE.load(MODELS / cell["size"] / cell["model"] / "model")
+    command = f"python -m paper.moses --only {cell['model']} --out elsewhere"
+    model = JunctionTreeVAE.load(saved_model(MODELS / cell["size"] / cell["model"] / "model", command))
     embedded = bool(cell.get("embedded"))
     test = corpus(embedded, "test", cell["test"])
     scores = model.evaluate(test, seed=cell["seed"], progress=False)

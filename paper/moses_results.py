@@ -5,13 +5,12 @@ Writes the tables into `paper/README.md` and the figure into `paper/moses/`. Not
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paper.claims import NO, UNKNOWN, YES, Claim, table_of
+from paper.claims import UNKNOWN, Claim, of_one_run, table_of
 from paper.moses import REPORTS, chosen
-from paper.runs import ROOT, SIZES, load_config, read_reports, save_figure, write_section
+from paper.runs import ROOT, load_config, require_reports, results_parser, save_figure, write_section
 
 from pellucid.molecules import TreeExplanation
 from pellucid.molecules.drawing import plot_tree
@@ -73,11 +72,11 @@ def claims(study: Study) -> str:
         ("GAME's bound with the neural encoder is better", 0, 1),
     ):
         published, ours = TABLE4["GAME"][k] - TABLE4["DEEP"][k], game[k] - deep[k]
-        told = UNKNOWN if abs(ours) < least else YES if sign * ours > 0 else NO
+        told = UNKNOWN if abs(ours) < least else of_one_run(sign * ours > 0)
         found.append(Claim(text, f"{published:+.2f}", f"{ours:+.2f}", told))
     share = study.tested["GAME"]["splits_outside_scaffold"]
     text = "Most splits of GAME's trees lie outside the scaffold"
-    found.append(Claim(text, "most", f"{share:.0%}", YES if share > 0.5 else NO))
+    found.append(Claim(text, "most", f"{share:.0%}", of_one_run(share > 0.5)))
     return table_of(found)
 
 
@@ -196,10 +195,8 @@ SECTIONS = {
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    size = parser.parse_args(words).size
-    study = Study(load_config("moses", size), read_reports(REPORTS / size))
+    size = results_parser(__doc__).parse_args(words).size
+    study = Study(load_config("moses", size), require_reports(REPORTS / size, "moses"))
     for mark, make in SECTIONS.items():
         text = make(study)
         write_section(README, mark, text)

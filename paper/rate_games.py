@@ -12,12 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from paper import rates
+from paper.claims import UNKNOWN, Claim, table_of, verdict
 from paper.rates import REPORTS, corpus, deep_cell
-from paper.runs import Cell, Stage, load_config, not_run, read_reports, run_stages, show, study_parser
+from paper.runs import (
+    Cell,
+    Stage,
+    load_config,
+    mean_difference,
+    mean_interval,
+    not_run,
+    read_reports,
+    reports_to_choose_by,
+    run_stages,
+    show,
+    study_parser,
+)
 
 Reports = Mapping[str, Mapping[str, Any]]
 _COLUMNS = ("neural", "tree", "deviation", "held_out_deviation")
+# What the paper says of Table 4, the sign of it, and its numbers, which are of no rate that it names.
+_STATEMENTS = (
+    ("deviation", "deviates less than DEEP where the trees were fitted", -1),
+    ("held_out_deviation", "deviates less at members that they were not fitted to", -1),
+    ("tree", "the bound with the trees' posteriors is better", 1),
+    ("neural", "the bound with the neural encoder is better", 1),
+)
+PUBLISHED = {"deviation": "-0.66", "tree": "+0.30", "neural": "+0.10"}
 # The share of the sweep's molecules that validate.
 _VALIDATION = 0.1
 
@@ -51,6 +73,11 @@ def sweep_cells(config: dict[str, Any]) -> list[Cell]:
 
 def chosen(config: dict[str, Any], reports: Reports) -> list[float]:
     """At each rate the largest weight whose validation loss is within `tolerance` of DEEP's, or the best of them."""
+    if missing := [cell["name"] for cell in sweep_cells(config) if cell["name"] not in reports]:
+        raise SystemExit(
+            "Weights are chosen by the cells of the sweep, which must have been run. Missing are "
+            f"{', '.join(missing)}; python -m paper.rate_games --size {config['size']} --only 'sweep-*' runs them."
+        )
     weights = []
     for deep, sweep in zip(deep_cells(config), config["sweeps"], strict=True):
 
@@ -74,7 +101,7 @@ def compared_cells(config: dict[str, Any], weights: list[float]) -> list[Cell]:
 def stages(config: dict[str, Any], folder: Path) -> Iterator[Stage]:
     """The weights are chosen by the reports of the sweep."""
     yield Stage(sweep_cells(config))
-    weights = chosen(config, read_reports(folder))
+    weights = chosen(config, reports_to_choose_by(folder, REPORTS))
     yield Stage(compared_cells(config, weights), note=f"chosen on the validation data: {weights}")
 
 
@@ -115,12 +142,6 @@ def rate(cell: Cell) -> str:
     return f"{cell['free']:g} nats free" if cell["free"] else f"price {cell['kl_weight']:g}"
 
 
-def mean_text(values: Any) -> str:
-    """A mean and its standard error over the molecules."""
-    array = np.asarray(values)
-    return f"{array.mean():.2f} ± {array.std(ddof=1) / len(array) ** 0.5:.2f}"
-
-
 def table(cells: list[Cell], reports: Reports) -> str:
     """A row for each cell that has been run."""
     rows = [
@@ -130,27 +151,51 @@ def table(cells: list[Cell], reports: Reports) -> str:
     ]
     for cell in cells:
         if (report := reports.get(cell["name"])) is not None:
-            means = [mean_text(report["each"][name]) for name in _COLUMNS]
+            means = [mean_interval(report["each"][name], 2) for name in _COLUMNS]
             shares = [f"{100 * report[name]:.1f} %" for name in ("from_means", "from_draws", "valid", "unique", "new")]
-            row = [rate(cell), title(cell), str(cell["seed"]), *means, f"{report['bound']['kl']:.1f}", *shares]
+            kl = f"{report['trees']['neural']['kl']:.1f}"
+            row = [rate(cell), title(cell), str(cell["seed"]), *means, kl, *shares]
             rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows)
 
 
 def differences(cells: list[Cell], reports: Reports) -> str:
     """Each game minus DEEP of the same rate and seed, molecule by molecule."""
-    done = {(rate(cell), cell["seed"]): cell["name"] for cell in cells if cell["game"] is None}
     rows = [
         "| rate | model minus DEEP | seed | ELBO, network | ELBO, trees | deviation where fitted | held out |",
         "|---" * 7 + "|",
     ]
     for cell in cells:
-        deep = reports.get(done[rate(cell), cell["seed"]])
-        ours = reports.get(cell["name"])
-        if cell["game"] is not None and deep is not None and ours is not None:
-            gaps = [mean_text(np.subtract(ours["each"][name], deep["each"][name])) for name in _COLUMNS]
-            rows.append(f"| {' | '.join([rate(cell), title(cell), str(cell['seed']), *gaps])} |")
+        if found := gaps(cell, cells, reports):
+            texts = [mean_difference(found[name], 2) for name in _COLUMNS]
+            rows.append(f"| {' | '.join([rate(cell), title(cell), str(cell['seed']), *texts])} |")
     return "\n".join(rows)
+
+
+def gaps(game: Cell, cells: list[Cell], reports: Reports) -> dict[str, NDArray[np.float64]]:
+    """What a game has more than DEEP of the same rate and seed, for each molecule; empty if one has not been run."""
+    (deep,) = (c for c in cells if c["game"] is None and (rate(c), c["seed"]) == (rate(game), game["seed"]))
+    if game["game"] is None or game["name"] not in reports or deep["name"] not in reports:
+        return {}
+    ours, theirs = (reports[cell["name"]]["each"] for cell in (game, deep))
+    return {name: np.subtract(ours[name], theirs[name]) for name in _COLUMNS}
+
+
+def claims(cells: list[Cell], reports: Reports) -> list[Claim]:
+    """The paper's statements about Table 4 at each rate, by intervals over molecules: they must hold with all seeds."""
+    found = []
+    for first in cells:
+        if first["game"] is None or first["seed"] != cells[0]["seed"]:
+            continue
+        same = [cell for cell in cells if (rate(cell), title(cell)) == (rate(first), title(first))]
+        each = [more for cell in same if (more := gaps(cell, cells, reports))]
+        for name, text, sign in _STATEMENTS:
+            paper = PUBLISHED.get(name, "") if first["free"] else ""
+            verdicts = {verdict(sign * more[name]) for more in each}
+            told = verdicts.pop() if len(verdicts) == 1 else UNKNOWN
+            ours = "; ".join(mean_difference(more[name], 2) for more in each)
+            found += [Claim(f"{title(first)}, {rate(first)}: {text}", paper, ours, told)] if each else []
+    return found
 
 
 def terms_table(cells: list[Cell], reports: Reports) -> str:
@@ -203,10 +248,13 @@ def text(config: dict[str, Any], reports: Reports) -> str:
         f"code. The game is played in {config['centers']:,} neighborhoods, {config['share'] * config['batch_size']:g} "
         f"in a step with at most {config['members']} members. {len(first['each']['neural']):,} test molecules with "
         f"more than 2 members in their neighborhoods, a median of {hoods['median_above_2']:g}, at most "
-        f"{hoods['largest']}; their trees have {hoods['leaves']:.1f} leaves. ± is the standard error over these "
-        f"molecules; in the second table they are paired.{not_run(cells, reports)}"
+        f"{hoods['largest']}; their trees have {hoods['leaves']:.1f} leaves. ± is the 95 % interval over "
+        "these molecules, of one training; in the table of differences they are paired. KL and the terms of the bound "
+        f"are means of {first['trees']['molecules']:,} molecules, with those of small neighborhoods."
+        f"{not_run(cells, reports)}"
     )
-    tables = (table(cells, reports), conditions, differences(cells, reports), terms_table(cells, reports),
+    tables = (table_of(claims(cells, reports)),
+              table(cells, reports), conditions, differences(cells, reports), terms_table(cells, reports),
               f"The weights were chosen on {round(_VALIDATION * config['sweep_molecules']):,} validation molecules, by "
               f"models of {config['sweep_molecules']:,} molecules: the largest weight that costs at most "
               f"{config['tolerance']:g} nats of the validation loss, whose KL is weighed as in training.",

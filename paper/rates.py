@@ -8,6 +8,7 @@ and the trees that follow its encoder (`paper.rate_games` compares these with th
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -84,6 +85,7 @@ def run(cell: Cell) -> dict[str, Any]:
     model = new_model(cell).fit(learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False)
     trained = time.monotonic() - start
     model.save(folder / "model")
+    shutil.rmtree(folder / "checkpoints")  # for whoever wants to train it again
     test = corpus(embedded, "test", cell["test"], cell["chosen"])
     known, _ = test.encodable(model.vocabulary_)
     texts = [test.smiles(int(i)) for i in known]

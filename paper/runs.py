@@ -119,9 +119,13 @@ def matching(cells: Iterable[Cell], patterns: Sequence[str] | None) -> list[Cell
         return everything
     found = [cell for cell in everything if _fits(cell, patterns)]
     if not found:
-        known = ", ".join(cell["name"] for cell in everything)
-        raise SystemExit(f"Cells must be some of {known}, or patterns of these names. Got {', '.join(patterns)}.")
+        raise _none_fits(everything, patterns)
     return found
+
+
+def _none_fits(cells: Iterable[Cell], patterns: Sequence[str]) -> SystemExit:
+    known = ", ".join(cell["name"] for cell in cells)
+    return SystemExit(f"Cells must be some of {known}, or patterns of these names. Got {', '.join(patterns)}.")
 
 
 def _fits(cell: Cell, patterns: Sequence[str]) -> bool:
@@ -175,11 +179,47 @@ def run_stages(
 
     A generator of stages may read the reports of those before.
     """
+    everything: list[Cell] = []
     for stage in stages:
-        if stage.note:
-            print(stage.note, flush=True)
+        everything += stage.cells
         cells = [cell for cell in stage.cells if only is None or _fits(cell, only)]
+        if cells and stage.note:
+            print(stage.note, flush=True)
         run_cells(cells, run, folder, 1 if stage.alone else jobs)
+    if only is not None and not any(_fits(cell, only) for cell in everything):
+        raise _none_fits(everything, only)
+
+
+def reports_to_choose_by(folder: Path, reports: Path) -> dict[str, dict[str, Any]]:
+    """The reports in a folder, and in the place of those that are not there the study's own.
+
+    So that a cell whose weight others have chosen can be run alone, in an empty folder.
+    """
+    return {**read_reports(reports / folder.name), **read_reports(folder)}
+
+
+def saved_model(folder: Path, command: str) -> Path:
+    """The folder of a trained model; an error that says how to train it if there is none."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} must hold a trained model. Got none; {command} trains it.")
+    return folder
+
+
+def results_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options of programs that write the tables of a study into `paper/README.md`; smoke runs have none."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=[size for size in SIZES if size != "smoke"], default="cpu")
+    return parser
+
+
+def require_reports(folder: Path, study: str) -> dict[str, dict[str, Any]]:
+    """The reports of a study; an error if there are none."""
+    reports = read_reports(folder)
+    if not reports:
+        raise SystemExit(
+            f"{folder} must hold reports. Got none; python -m paper.{study} --size {folder.name} makes them."
+        )
+    return reports
 
 
 def finished(stages: Iterable[Stage], folder: Path) -> bool:
@@ -209,13 +249,18 @@ def half_width(sample: NDArray[np.float64]) -> float:
     return float(sample.std(ddof=1) / n**0.5 * t.ppf(0.975, n - 1)) if n > 1 else float("nan")
 
 
-def mean_difference(differences: ArrayLike, digits: int = 3) -> str:
-    """The mean of paired differences with its 95 % interval; one difference alone has none."""
-    values = np.asarray(differences, dtype=float)
-    if not len(values) or not np.isfinite(values).all():
+def mean_interval(values: ArrayLike, digits: int = 3, sign: str = "") -> str:
+    """A mean with its 95 % interval; one value alone has none."""
+    array = np.asarray(values, dtype=float)
+    if not len(array) or not np.isfinite(array).all():
         return ""
-    text = f"{values.mean():+.{digits}f}"
-    return f"{text} ± {half_width(values):.{digits}f}" if len(values) > 1 else text
+    text = f"{array.mean():{sign}.{digits}f}"
+    return f"{text} ± {half_width(array):.{digits}f}" if len(array) > 1 else text
+
+
+def mean_difference(differences: ArrayLike, digits: int = 3) -> str:
+    """The mean of paired differences, with its sign and its 95 % interval."""
+    return mean_interval(differences, digits, sign="+")
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -182,7 +182,9 @@ def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> s
     return "\n".join(lines) + (
         f"\n\n{config['samples']:,} samples of each, compared with all molecules of the two sets, as MOSES does{some}. "
         'Those of models named "fitted" are drawn from the Gaussian of the codes of training molecules, the others '
-        'from N(0, I). The row "train" is made of training molecules: what is left of FCD there is chance.'
+        'from N(0, I). The row "train" is made of training molecules, which is as good as one can be: its distance '
+        "from the scaffold test set is that of the two sets. With some of the reference molecules instead of all, "
+        "FCD is about 0.02 too large."
         f"{not_run(cells(config), reports)}"
     )
 
@@ -195,15 +197,16 @@ def main(words: Sequence[str] | None = None) -> None:
     folder = arguments.out / config["size"]
     if not arguments.table:
         os.environ[_WHEELS] = str(arguments.wheels.resolve())
-        # Models that have not been trained yet wait for the next call.
-        ready = [
-            cell
-            for cell in matching(cells(config), arguments.only)
-            if cell["model"] is None or (MODELS / config["size"] / cell["model"] / "model").is_dir()
-        ]
-        for part in PARTS.values():  # once, and not in every cell
-            reference_facts(ready[0], part)
-        run_cells(ready, run, folder, arguments.jobs)
+        ready = []
+        for cell in matching(cells(config), arguments.only):
+            if cell["model"] is None or (MODELS / config["size"] / cell["model"] / "model").is_dir():
+                ready.append(cell)
+            else:
+                print(f"{cell['name']}: waits for python -m paper.rates --only {cell['model']} --out elsewhere")
+        if ready:
+            for part in PARTS.values():  # once, and not in every cell
+                reference_facts(ready[0], part)
+            run_cells(ready, run, folder, arguments.jobs)
     show({"samples: table": table(config, read_reports(folder))}, arguments, REPORTS)
 
 

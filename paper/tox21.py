@@ -29,8 +29,9 @@ from paper.runs import (
     Cell,
     Stage,
     load_config,
-    read_reports,
+    reports_to_choose_by,
     run_stages,
+    saved_model,
     study_parser,
 )
 
@@ -197,14 +198,14 @@ def stages(config: dict[str, Any], folder: Path, seeds: Sequence[int] = ()) -> I
     """Seed by seed; weight and margin are chosen by reports of those before."""
     first = config["seeds"][0]
     for seed in seeds or config["seeds"]:
-        reports = read_reports(folder)
+        reports = reports_to_choose_by(folder, REPORTS)
         weight, margin = chosen_weight(config, reports), chosen_margin(config, reports)
         weights = config["weights"] if seed == first or weight is None else [weight]
         margins = config["margins"] if seed == first else [] if margin is None else [margin]
         yield Stage(seed_cells(config, seed, margins, weights), note=f"seed {seed}")
     for seed in seeds or config["seeds"]:
         yield Stage(weight_cells(config, seed, config["weights"]), note=f"seed {seed}, all weights")
-    reports = read_reports(folder)
+    reports = reports_to_choose_by(folder, REPORTS)
     weight, margin = chosen_weight(config, reports), chosen_margin(config, reports)
     if weight is None or margin is None:
         return
@@ -302,7 +303,8 @@ def load(cell: Cell, name: str) -> PropertyModel:
     from pellucid.molecules import PropertyModel
 
     network = network_of(cell) if name == cell["name"] else None
-    return PropertyModel.load(MODELS / cell["size"] / name / "model", network=network)
+    folder = saved_model(MODELS / cell["size"] / name / "model", f"python -m paper.tox21 --only {name} --out elsewhere")
+    return PropertyModel.load(folder, network=network)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -77,7 +77,7 @@ class Study:
 def title(cell: Mapping[str, Any]) -> str:
     """What a game is called in the tables."""
     if cell["game"] == "uniform":
-        faster = f", rate {cell['multiplier_rate']:g}" if "-rate-" in cell["name"] else ""
+        faster = f", rate {cell['multiplier_rate']:g}, {cell['members']} members" if "-rate-" in cell["name"] else ""
         return f"uniform, δ = {cell['margin']:g}{faster}"
     kind = "contributions, held out" if cell["witness"] == "contributions" else "trees, held out"
     return f"{kind if cell['held_out_game'] else 'symmetric'}, λ = {cell['weight']:g}"
@@ -169,7 +169,7 @@ def sweep(study: Study) -> str:
     rows = [f"| model | seeds | {' | '.join(measures.values())} |", "|---|---|" + "---|" * len(measures)]
     weights = {f"symmetric-{w:g}": f"symmetric, λ = {w:g}" for w in sorted(study.config["weights"])}
     shared = [s for s in study.seeds("deep") if all(s in study.seeds(name) for name in weights)]
-    margins = {f"uniform-{m:g}": f"uniform, δ = {m:g}" for m in sorted(study.config["margins"])}
+    margins = {"deep": "DEEP"} | {f"uniform-{m:g}": f"uniform, δ = {m:g}" for m in sorted(study.config["margins"])}
     for names, seeds in (({"deep": "DEEP"} | weights, shared), (margins, study.config["seeds"][:1])):
         for name, text in names.items():
             if not all(seed in study.seeds(name) for seed in seeds):

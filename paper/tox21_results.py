@@ -6,13 +6,12 @@ Nothing is trained or measured here.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from paper import tox21_claims, tox21_models
-from paper.runs import ROOT, SIZES, load_config, read_reports, save_figure, write_section
+from paper.runs import ROOT, load_config, require_reports, results_parser, save_figure, write_section
 from paper.tox21 import REPORTS
 from paper.tox21_models import NOT_RUN, Study
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 README = ROOT / "paper" / "README.md"
-VANILLA = 0.617
-DELTAS = (0, -1, -2, -3)
-TABLE2 = {"GAME": (0.967, 0.967, 0.964, 0.958), "DEEP": (0.922, 0.916, 0.915, 0.914)}
 COLORS = {"DEEP": "#777777", "GAME, symmetric": "#2a7f3f", "GAME, uniform": "#b5651d"}
 _MEASURES = {
     "accuracy": "AUC(f, y)",
@@ -76,7 +72,7 @@ def table1(study: Study) -> str:
             continue
         ours = " | ".join(_spread(study.scores(name, measure)) for measure in _MEASURES)
         rows.append(f"|  | **ours** | {ours} | {study.scores(name, 'variation').mean():.4f} | {len(seeds)} |")
-    rows.append(f"| vanilla tree | paper | {VANILLA:.3f} |  |  |  |  |  |")
+    rows.append(f"| vanilla tree | paper | {tox21_claims.VANILLA:.3f} |  |  |  |  |  |")
     if seeds := study.seeds("tree"):
         rows.append(f"|  | **ours** | {_spread(study.scores('tree', 'accuracy'))} |  |  |  |  | {len(seeds)} |")
     return "\n".join(rows)
@@ -93,7 +89,7 @@ def table2(study: Study) -> str:
         return NOT_RUN
     rows = ["| AUC_D(ĝ, f) | | " + " | ".join(f"Δ = {d}" for d in deltas) + " |", "|---|---|" + "---|" * len(deltas)]
     for model in ("GAME", "DEEP"):
-        published = dict(zip(DELTAS, TABLE2[model], strict=True))
+        published = dict(zip(tox21_claims.DELTAS, tox21_claims.TABLE2[model], strict=True))
         rows.append(f"| {model} | paper | " + " | ".join(f"{published[d]:.3f}" for d in deltas) + " |")
         found = [study.by_delta(model, d) for d in deltas]
         rows.append("|  | **ours** | " + " | ".join("" if v is None else f"{v:.3f}" for v in found) + " |")
@@ -203,10 +199,8 @@ def sections(study: Study) -> dict[str, str]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="cpu")
-    arguments = parser.parse_args(words)
-    study = Study(load_config("tox21", arguments.size), read_reports(REPORTS / arguments.size))
+    arguments = results_parser(__doc__).parse_args(words)
+    study = Study(load_config("tox21", arguments.size), require_reports(REPORTS / arguments.size, "tox21"))
     for mark, text in sections(study).items():
         write_section(README, mark, text)
         print(f"{text}\n")

@@ -137,6 +137,10 @@ class SupportsSearch(ABC):
             Takes sentences about what is doubtful.
         """
 
+    @abstractmethod
+    def write_search(self, search: Any, path: Path, *, title: str) -> None:
+        """Write the explanations of all steps of a search as a page, under what is doubtful about it."""
+
 
 class Assessment(Protocol):
     """The condition of something over time: a text, and the same as a page, as numbers and as a picture."""

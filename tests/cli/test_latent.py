@@ -71,6 +71,14 @@ def test_a_search_is_explained_step_by_step(folder, tmp_path):
         assert f"step {number}" in html
         assert row.split(",")[1] in html
     assert f"around the last:\n{rows[-1].split(',')[1]}" in text
+    # The page says what the terminal does, above the steps in their order.
+    for remark in ("at molecules left out it ", " different molecules compared", "the network is the encoder"):
+        assert remark in html
+    cards = [html.index(f">step {number}: ") for number in range(len(rows))]
+    assert cards == sorted(cards)
+    code, _, error = call(*words, "-o", tmp_path / "way.pdf")
+    assert code == 1
+    assert "must end in .csv or .parquet, that of a page in .html. Got" in error
     # Beginning with the best of the table, as the mean of the rows of one molecule says.
     assert float(rows[0].split(",")[4]) == min(len(text) for text in blockers().smiles[:30])
     code, _, error = call(*words, "-o", page)

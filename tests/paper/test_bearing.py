@@ -129,15 +129,19 @@ def test_a_claim_that_does_not_hold_is_called_so():
     found = [claim for claim in bearing_results.claims(published()) if "13 to 19" not in claim.text]
     assert len(found) == 14
     for claim in found:
-        assert claim.verdict == "holds"
+        assert claim.verdict == "holds in one run"
         assert claim.ours.replace("0.0e+00", "0.000") == claim.paper
     broken = published()
     broken["symmetric-10"]["test"]["deviation"] = 0.05
     verdicts = {claim.text: claim.verdict for claim in bearing_results.claims(broken)}
-    assert verdicts["Deviation falls with λ, symmetric"] == "**does not hold**"
-    assert verdicts["Deviation falls with λ, asymmetric"] == "holds"
+    assert verdicts["Deviation falls with λ, symmetric"] == "**does not hold** in one run"
+    assert verdicts["Deviation falls with λ, asymmetric"] == "holds in one run"
+    # Three seeds tell no difference of 0.01.
+    broken["asymmetric-0.1"]["test"]["error"] = broken["deep"]["test"]["error"] - 1e-4
+    verdicts |= {claim.text: claim.verdict for claim in bearing_results.claims(broken)}
+    assert verdicts["Error at λ = 0.1 is below that at λ = 0, asymmetric"] == "cannot be told"
     (agreement,) = (verdict for text, verdict in verdicts.items() if "nearly agree" in text)
-    assert agreement == "**does not hold**"
+    assert agreement == "**does not hold** in one run"
 
 
 def test_offsets_are_compared_with_all_parameters():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 from paper import rate_games, rates
 from paper.runs import load_config
 
@@ -57,7 +58,8 @@ def test_a_small_study_runs_and_says_what_was_measured(monkeypatch, tmp_path):
         assert f"{rate_games.title(cell)} | 0 | trees | {trees['tree']['topology']:.2f} |" in text
     gaps = np.subtract(*(compared[cell["name"]]["each"]["held_out_deviation"] for cell in (game, deep)))
     (row,) = [line for line in text.splitlines() if line.count("|") == 8 and "GAME, held out" in line][:1]
-    assert row.endswith(f" {gaps.mean():.2f} ± {gaps.std(ddof=1) / len(gaps) ** 0.5:.2f} |")
+    half = scipy.stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / len(gaps) ** 0.5
+    assert row.endswith(f" {gaps.mean():+.2f} ± {half:.2f} |")
     assert all(len({line.count("|") for line in part.splitlines()}) == 1 for part in text.split("\n\n"))
 
 

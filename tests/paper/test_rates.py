@@ -20,6 +20,7 @@ def test_a_small_one_runs_and_its_table_has_what_was_measured(monkeypatch, tmp_p
     config = load_config("rates", "smoke")
     cell = rates.cells(config)[0]
     report = rates.run(cell)
+    assert [path.name for path in (tmp_path / "smoke" / cell["name"]).iterdir()] == ["model"]
     bound = report["bound"]
     said = bound["topology"] + bound["labels"] + bound["assembly"]
     assert bound["elbo"] == pytest.approx(said - bound["kl"], rel=1e-6)

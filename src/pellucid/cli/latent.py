@@ -112,7 +112,7 @@ def optimize(
         if _is_page(path):
             check_outputs([path], inputs=[data], force=force)
         else:
-            check_table(path, inputs=[data], force=force)
+            check_table(path, inputs=[data], force=force, pages=True)
     _checks.seed(seed)
     domain, loaded = _find(model, which)
     check_options(domain, values, _settings)
@@ -127,8 +127,7 @@ def optimize(
     for path in paths:
         if _is_page(path):
             with output(path) as draft:
-                trees = {f"step {i}": search.explain(i) for i in range(len(search))}
-                domain.write_explanations(trees, draft, title=f"{target}, {counted(len(search), domain.item)}")
+                domain.write_search(search, draft, title=f"{target}, {counted(len(search), domain.item)}")
             say(f"written: {path}", apart=apart)
         else:
             write_table(search.rows(), path, apart=apart)

@@ -26,7 +26,7 @@ TableFile = Annotated[
 _ENDINGS = ("", ".csv", ".txt")
 
 
-def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> None:
+def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool, pages: bool = False) -> None:
     """Refuse a name that tables cannot have, and what `check_outputs` refuses.
 
     Parameters
@@ -37,6 +37,8 @@ def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> Non
         The files and folders to read.
     force : bool
         Whether a file may be replaced.
+    pages : bool
+        Whether the command writes pages, too.
     """
     from pellucid.tables.parquet import is_parquet
 
@@ -45,9 +47,9 @@ def check_table(out: Path | None, *, inputs: Sequence[Path], force: bool) -> Non
     check_outputs([out], inputs=inputs, force=force)
     if out.suffix.lower() not in _ENDINGS and not is_parquet(out):
         raise InputError(
-            "The name of a table must end in .csv or .parquet",
+            "The name of a table must end in .csv or .parquet" + (", that of a page in .html" if pages else ""),
             got=f"{out}",
-            cure="other programs read both",
+            cure="other programs read these",
             parameter="out",
         )
 

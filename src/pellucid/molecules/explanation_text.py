@@ -115,8 +115,8 @@ def match(explanation: MoleculeExplanation, targets: Sequence[int]) -> list[str]
     lines = [f"  {f'its {noun}:':<10} {values_text(explanation, explanation.witnessed, targets)}"]
     if not {"given", "pool"} & set(origins):
         lines.append(
-            f"  No molecule that the model was trained on is near: the {noun} describes what the network does here, "
-            "not what was measured."
+            f"  No other molecule that the model was trained on is near: the {noun} describes what the network does "
+            "here, not what was measured."
         )
     left_out = held_out(explanation, targets)
     fitted = " where it was fitted" if left_out else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def write(summary: RunSummary, path: str | Path) -> Path:
     )
 
 
-def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: str | Path, *, title: str) -> Path:
+def write_explanations(
+    explanations: Mapping[str, MoleculeExplanation], path: str | Path, *, title: str, verdict: Sequence[str] = ()
+) -> Path:
     """Write several explanations as one HTML file: the gallery alone.
 
     Parameters
@@ -64,9 +67,12 @@ def write_explanations(explanations: Mapping[str, MoleculeExplanation], path: st
         The HTML file.
     title : str
         Title of the page.
+    verdict : sequence of str
+        Sentences that stand below it.
     """
     outputs = next(iter(explanations.values())).targets if explanations else ()
-    return write(of_explanations(explanations, kind="molecules", title=title, outputs=outputs), path)
+    summary = of_explanations(explanations, kind="molecules", title=title, outputs=outputs)
+    return write(replace(summary, verdict=tuple(verdict)), path)
 
 
 def _item(

@@ -12,7 +12,7 @@ from pellucid import runs, summaries
 from pellucid.cli.output import summary_text
 from pellucid.domains import Source
 from pellucid.errors import InputError
-from pellucid.molecules.vae import Corpus, JunctionTreeVAE
+from pellucid.molecules.vae import Corpus, Elbo, JunctionTreeVAE
 from pellucid.molecules.vae.domain import (
     MEASURES,
     AutoencoderDomain,
@@ -76,20 +76,22 @@ def test_scores_are_those_of_the_models_on_the_test_molecules(run):
     folder, source, summary, _ = run
     test = DOMAIN.plan(source, SETTINGS).parts.test
     assert list(summary.models) == ["DEEP", "GAME"]
-    assert [measure.key for measure in MEASURES][:2] == ["elbo", "elbo_of_trees"]
+    assert [measure.key for measure in MEASURES][:3] == ["objective", "objective_of_trees", "elbo"]
     for name, found in summary.models.items():
         model = JunctionTreeVAE.load(folder / "run" / name.lower())
         scores = model.evaluate(test.smiles)
         assert set(found.scores) == {measure.key for measure in MEASURES} | {"bound"}
         assert found.scores["elbo"] == pytest.approx(scores.neural.mean)
-        assert found.scores["elbo_of_trees"] == pytest.approx(scores.tree.mean)
+        for key, bound in (("objective", scores.neural), ("objective_of_trees", scores.tree)):
+            learned = bound.topology + bound.labels + bound.assembly - model.kl_weight * bound.kl
+            assert found.scores[key] == pytest.approx(learned.mean())
         assert found.scores["rate"] == pytest.approx(scores.neural.to_dict()["kl"])
         assert found.scores["deviation"] == pytest.approx(scores.deviation)
         again = model.reconstruct(test.smiles)
         assert found.scores["reconstructed"] == np.mean([a == b for a, b in zip(again, test.smiles, strict=True)])
         assert found.scores[HELD_OUT] < 1
         assert len(summary.trust.bound[name]) == len(summary.outputs) == 4 * 3
-        assert DOMAIN.validate(model, test) == pytest.approx((-scores.neural.mean, scores.deviation))
+        assert DOMAIN.validate(model, test) == pytest.approx((-found.scores["objective"], scores.deviation))
     assert summary.models["GAME"].weight == 0.3
     assert summary.settings["latent"] == 3
     game, deep = (torch.cat([v.flatten().double() for v in
@@ -111,7 +113,7 @@ def test_a_summary_of_a_run_comes_back_with_its_report(run):
     assert "the nats of a molecule that its encoding carries</small>" in page  # neither more nor less of them is better
     (line,) = (line for line in summary_text(summary, DOMAIN).splitlines() if line.startswith("rate "))
     assert "is better" not in line
-    assert "ELBO of the trees" in page
+    assert "Objective of the trees" in page
     assert all(example.place in page for example in again.explanations)
 
 
@@ -206,3 +208,14 @@ def test_what_leaves_nothing_to_validate_on_is_refused(tmp_path):
         "Molecules to validate and test on must have labels that occur among the molecules to learn from. Got none of "
         "the 1 for validation with these labels; add more molecules, or use `split='random'`."
     )
+
+
+def test_a_network_that_saves_nats_by_saying_less_is_no_better_where_nats_are_cheap():
+    def bound(said, kl):
+        terms = {name: np.zeros(2) for name in ("labels", "assembly")}
+        return Elbo(topology=np.array([said, said]), kl=np.array([kl, kl]), **terms)
+
+    deep, game = bound(-1.0, 150.0), bound(-9.0, 20.0)
+    assert game.mean > deep.mean
+    assert (deep.objective(0.005), game.objective(0.005)) == pytest.approx((-1.75, -9.1))
+    assert (deep.objective(1), game.objective(1)) == (deep.mean, game.mean)

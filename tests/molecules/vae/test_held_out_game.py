@@ -118,6 +118,7 @@ def test_it_is_an_option_of_the_training(held_out, tmp_path):
     assert _model_name(plan.model, "weight") == f"GAME, symmetric{', held out' * held_out}, weight 0.001"
 
 
-def test_it_is_true_or_false():
-    with pytest.raises(InputError, match="`held_out_game`"):
-        JunctionTreeVAE(held_out_game="yes")
+@pytest.mark.parametrize("name", ["held_out_game", "positional"])
+def test_it_is_true_or_false(name):
+    with pytest.raises(InputError, match=f"`{name}`.* must be a bool. Got 'yes'"):
+        JunctionTreeVAE(**{name: "yes"})

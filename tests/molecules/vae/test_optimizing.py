@@ -71,6 +71,9 @@ def test_rows_of_one_molecule_are_joined(model, head):
     again = LatentProperty.fit(model, SMILES * 2, [*y, *y])
     assert np.array_equal(again.direction, once.direction)
     assert (again.constant, again.explained) == (once.constant, once.explained)
+    some = LatentProperty.fit(model, ["C1CC", *SMILES, SMILES[0]], [1.0, *y, np.nan])
+    assert (once.left_out, some.left_out) == (0, 2)
+    assert str(some) == f"{once}, 2 rows without a value or an encoding left out"
     with pytest.raises(InputError, match="A property must be measured at 3 molecules .* Got 2 molecules"):
         LatentProperty.fit(model, SMILES[:2] * 3, range(6))
 

@@ -190,6 +190,7 @@ class JunctionTreeVAE(MoleculeModel[FittedAutoencoder]):
         super().__post_init__()
         self._require_one_of(("symmetric", "asymmetric", None), "game")
         self._require_type(bool, "held_out_game")
+        self._require_type(bool, "positional")
         self._require_whole(1, "centers", "pool")
         self._require_size("width", "latent")
         self._require_whole(1, "depth", most=MAX_DEPTH)

@@ -95,12 +95,16 @@ class Optimization:
             explanation = self.explain(number)
             lines += [f"step {number}: {self.name} = {value:.4g}  {smiles}"]
             if number:
-                before = self.steps[number - 1]
-                pair = exchanged_groups([before.smiles, smiles]).get(1)
-                what = f"{pair.into} in the place of {pair.out}" if pair else "more than one group is another"
-                lines += [f"  {value - before.value:+.3g}: {what}"]
+                lines += [f"  {self.change(number)}"]
             lines += [f"  {line}" for line in reasons_text(explanation)]
         return "\n".join(lines)
+
+    def change(self, step: int) -> str:
+        """What a step, 1 or later, did to the property and to the molecule."""
+        before, after = self.steps[step - 1 : step + 1]
+        pair = exchanged_groups([before.smiles, after.smiles]).get(1)
+        what = f"{pair.into} in the place of {pair.out}" if pair else "more than one group is another"
+        return f"{after.value - before.value:+.3g}: {what}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -108,9 +112,16 @@ class Optimization:
     def __str__(self) -> str:
         head, *rows = self.rows()
         table = aligned([str(cell) for cell in head], [[str(cell) for cell in row] for row in rows], left=(0, 1))
-        better = "" if rows[1:] else "; none is better than the first"
-        lines = [table, f"{counted(self.tried, 'different molecule')} compared{better}", *self.doubts()]
+        lines = [table, self._compared(), *self.doubts()]
         return "\n".join(lines if self.head is None else [str(self.head), "", *lines])
+
+    def _compared(self) -> str:
+        better = "" if len(self) > 1 else "; none is better than the first"
+        return f"{counted(self.tried, 'different molecule')} compared{better}"
+
+    def remarks(self) -> list[str]:
+        """Sentences on the search as a whole: how good the property is that was learned, and what is doubtful."""
+        return ([] if self.head is None else [str(self.head)]) + [self._compared(), *self.doubts()]
 
     def doubts(self) -> list[str]:
         """Sentences on steps that the measured values do not support; of a function of the user's nothing is known."""

@@ -60,6 +60,8 @@ class LatentProperty:
     that were measured of each."""
     joined: int
     """The number of rows that were joined with others of the same molecule."""
+    left_out: int
+    """The number of rows without a finite value, or with a molecule that the encoder cannot read."""
     explained: float
     """The share of the variance of measured values that it explains at molecules left out of the fit one at a time."""
     errors: np.ndarray = field(repr=False)
@@ -87,9 +89,9 @@ class LatentProperty:
         model : JunctionTreeVAE
             A trained model.
         smiles : iterable of str
-            Molecules; those that the encoder cannot read are ignored.
+            Molecules; those that the encoder cannot read are left out, and counted.
         values : sequence of float
-            The measured value of each; those that are not finite are ignored.
+            The measured value of each; those that are not finite are left out, and counted.
         name : str
             What the property is called.
         """
@@ -126,6 +128,7 @@ class LatentProperty:
             spread=x.std(0),
             measured=dict(zip(values_of, y.tolist(), strict=True)),
             joined=len(flat) - len(y),
+            left_out=len(texts) - len(flat),
             explained=float(1 + regression.best_score_ / y.var()),
             errors=np.sqrt(regression.cv_results_[:, int(np.argmin(np.abs(_PENALTIES - regression.alpha_)))]),
             extent=(float(fitted.min()), float(fitted.max())),
@@ -218,4 +221,6 @@ class LatentProperty:
         learned = f"learned from {counted(self.count, 'molecule')}"
         if self.joined:
             learned += f", {counted(self.joined, 'row')} joined with others of the same molecule"
+        if self.left_out:
+            learned += f", {counted(self.left_out, 'row')} without a value or an encoding left out"
         return f"{self.name}: at molecules left out it {says}; a linear function of the latent space, {learned}"

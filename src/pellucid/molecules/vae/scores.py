@@ -54,6 +54,10 @@ class Elbo:
     def mean(self) -> float:
         return float(self.values.mean())
 
+    def objective(self, kl_weight: float) -> float:
+        """The mean of the bound with its KL term weighed as in training: what a network learns at a price of a nat."""
+        return float((self.values + (1 - kl_weight) * self.kl).mean())
+
     def to_dict(self) -> dict[str, float]:
         """Means, ready for JSON."""
         terms = {name: float(getattr(self, name).mean()) for name in ("topology", "labels", "assembly", "kl")}
