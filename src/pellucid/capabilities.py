@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pellucid.domains import MessageCallback, Source
 from pellucid.options import Options
@@ -72,7 +72,30 @@ class Search(Protocol):
 
 
 class SupportsSearch(ABC):
-    """A domain whose models map items to points of a latent space and back: `pellucid encode`, `near`, `optimize`."""
+    """A domain whose models map items to points of a latent space and back.
+
+    For `pellucid encode`, `sample`, `near` and `optimize`.
+    """
+
+    @abstractmethod
+    def sample(
+        self, model: Any, count: int, *, prior: Literal["standard", "fitted"], seed: int, warn: MessageCallback
+    ) -> Iterator[Sequence[Any]]:
+        """Items at random points of the latent space: the names of the columns, then the rows of a table.
+
+        Parameters
+        ----------
+        model : Any
+            A trained model.
+        count : int
+            The number of items.
+        prior : {"standard", "fitted"}
+            Where points are drawn: from N(0, I), or where those of training items are.
+        seed : int
+            Seed of the points.
+        warn : callable
+            Takes sentences about what is doubtful.
+        """
 
     @abstractmethod
     def near(

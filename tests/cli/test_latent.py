@@ -46,6 +46,11 @@ def test_points_neighbors_and_a_search(folder):
     code, text, _ = call("near", model, start, "--count", "5", "--spread", "4")
     assert code == 0
     assert [row.split(",")[0] for row in text.splitlines()[1:]] == loaded.sample_near(start, 5, spread=4.0)
+    code, text, warnings = call("sample", model, "--count", "3", "--seed", "1")
+    assert (code, text.splitlines()) == (0, ["SMILES", *loaded.sample(3, seed=1)])
+    assert "points of N(0, I) are far from molecules: --prior fitted draws where those of training" in warnings
+    code, text, warnings = call("sample", model, "--count", "3", "--prior", "fitted")
+    assert (code, text.splitlines(), warnings) == (0, ["SMILES", *loaded.sample(3, prior="fitted")], "")
     code, text, warnings = call(
         "optimize", model, data, "--target", "length", "--steps", "1", "--start", start, "-o", folder / "way.csv"
     )

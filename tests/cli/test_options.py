@@ -28,6 +28,7 @@ def test_help_lists_the_commands_in_the_order_of_use_and_cuts_no_sentence():
         "compare",
         "report",
         "encode",
+        "sample",
         "near",
         "optimize",
         "score",

@@ -1,10 +1,10 @@
-"""`pellucid encode`, `near` and `optimize`: the latent space of a model, as a table, around an item, and searched."""
+"""`pellucid encode`, `sample`, `near` and `optimize`: a latent space as a table, drawn from, and searched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,12 +18,18 @@ from pellucid.numbers import counted
 from pellucid.options import Options
 from pellucid.registry import AnyDomain
 
+_MOST = 1_000_000
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random points.")]
 
 
 def encode_command() -> Callable[..., None]:
     """`pellucid encode`, with the options of all domains that have a latent space."""
     return with_options(encode, shared_options(_settings))
+
+
+def sample_command() -> Callable[..., None]:
+    """`pellucid sample`."""
+    return sample
 
 
 def near_command() -> Callable[..., None]:
@@ -58,6 +64,27 @@ def encode(
     reading = runs.load_reading(domain, model, values)
     with readable_again(data) as file:
         write_table(domain.predict(loaded, file, reading, domain.Predicting(), progress=has_viewer(), warn=warn), out)
+
+
+def sample(
+    model: Folder,
+    count: Annotated[int, typer.Option(metavar="N", min=1, max=_MOST, help="Items to draw.")] = 100,
+    prior: Annotated[
+        Literal["standard", "fitted"],
+        typer.Option(help="Where points are drawn: from N(0, I), or where those of training items are."),
+    ] = "standard",
+    seed: Seed = 0,
+    out: TableFile = None,
+    which: Which = None,
+    force: Force = False,
+) -> None:
+    """Draw items from random points of the latent space."""
+    from pellucid import _checks
+
+    check_table(out, inputs=[], force=force)
+    _checks.seed(seed)
+    domain, loaded = _find(model, which)
+    write_table(domain.sample(loaded, count, prior=prior, seed=seed, warn=warn), out)
 
 
 def near(

@@ -301,6 +301,24 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         warn_of_stereo([smiles for smiles, label in labels.items() if label in explanations], warn)
         return ExplanationSet(explanations, {label: str(error) for label, error in errors.items()})
 
+    def sample(
+        self,
+        model: JunctionTreeVAE,
+        count: int,
+        *,
+        prior: Literal["standard", "fitted"],
+        seed: int,
+        warn: MessageCallback,
+    ) -> Iterator[Sequence[Any]]:
+        """Valid molecules, some perhaps more than once."""
+        if prior == "standard" and model.kl_weight < 1:
+            warn(
+                f"Where nats are cheap, points of N(0, I) are far from molecules: {Parameter('prior', 'fitted')} draws "
+                "where those of training molecules are, and near a molecule one gets molecules like it."
+            )
+        yield ["SMILES"]
+        yield from ([text] for text in model.sample(count, seed=seed, prior=prior))
+
     def near(
         self, model: JunctionTreeVAE, item: str, count: int, *, spread: float, seed: int, warn: MessageCallback
     ) -> Iterator[Sequence[Any]]:
