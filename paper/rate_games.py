@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from paper import rates
 from paper.claims import UNKNOWN, Claim, table_of, verdict
-from paper.rates import REPORTS, corpus, deep_cell
+from paper.rates import REPORTS, corpus, deep_cell, rate
 from paper.runs import (
     Cell,
     Stage,
@@ -137,11 +137,6 @@ def title(cell: Cell) -> str:
     return f"GAME{', held out' if cell['held_out_game'] else ''}, λ = {cell['weight']:g}"
 
 
-def rate(cell: Cell) -> str:
-    """The price of a nat."""
-    return f"{cell['free']:g} nats free" if cell["free"] else f"price {cell['kl_weight']:g}"
-
-
 def table(cells: list[Cell], reports: Reports) -> str:
     """A row for each cell that has been run."""
     rows = [
@@ -215,7 +210,13 @@ def terms_table(cells: list[Cell], reports: Reports) -> str:
                     terms["kl"],
                     terms["elbo"],
                 ]
-                row = [rate(cell), title(cell), str(cell["seed"]), posterior, *(f"{value:.2f}" for value in values)]
+                row = [
+                    rate(cell),
+                    title(cell),
+                    str(cell["seed"]),
+                    posterior,
+                    *(f"{value:.2f}" for value in values),
+                ]
                 rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows)
 

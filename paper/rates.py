@@ -137,6 +137,11 @@ def share_of(first: Sequence[str], second: Sequence[str]) -> float:
     return float(np.mean([a == b for a, b in zip(first, second, strict=True)]))
 
 
+def rate(cell: Cell) -> str:
+    """The price of a nat."""
+    return f"{cell['free']:g} nats free" if cell["free"] else f"price {cell['kl_weight']:g}"
+
+
 def table(config: dict[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each cell that has been run."""
     rows = [

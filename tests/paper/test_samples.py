@@ -16,7 +16,7 @@ def test_a_table_has_a_row_for_each_model_and_the_published_one():
     assert samples.table(config, {}) == "Not run yet."
     row = dict.fromkeys(samples.TITLES, 0.125)
     head, _, ours, published, *_ = samples.table(config, {"train": row}).splitlines()
-    assert ours == "| train | " + " | ".join(["0.125"] * len(samples.TITLES)) + " |"
+    assert ours == "| training molecules | " + " | ".join(["0.125"] * len(samples.TITLES)) + " |"
     assert head.count("|") == ours.count("|") == published.count("|")
     assert published.split(" | ")[5] == "0.395"  # FCD, as published
 
@@ -30,6 +30,7 @@ def test_models_are_those_of_the_study_of_rates():
     assert {cell["model"] for cell in others} <= trained
     assert {cell["prior"] for cell in others} == {"standard", "fitted"}
     assert len({cell["name"] for cell in others}) == len(others)
+    assert samples.title(others[0]) == "10 nats free, 300,000 molecules: N(0, I)"
 
 
 class Planted:
