@@ -112,18 +112,13 @@ def moments(pieces: Iterable[NDArray[np.floating]]) -> tuple[NDArray[np.float64]
     return mean, (products - count * np.outer(mean, mean)) / (count - 1)
 
 
-def frechet_distance(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
-    """Between the normal distributions of two samples (N, d): |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)).
+def frechet_distance(
+    m1: NDArray[np.floating], c1: NDArray[np.floating], m2: NDArray[np.floating], c2: NDArray[np.floating]
+) -> float:
+    """Between normal distributions with means (d,) and covariances (d, d): |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)).
 
     The trace of the root is the sum of the roots of the eigenvalues of C1^(1/2) C2 C1^(1/2), which is symmetric.
     """
-    return frechet_of(first.mean(0), np.cov(first.T), second.mean(0), np.cov(second.T))
-
-
-def frechet_of(
-    m1: NDArray[np.floating], c1: NDArray[np.floating], m2: NDArray[np.floating], c2: NDArray[np.floating]
-) -> float:
-    """The same of means (d,) and covariances (d, d)."""
     values, vectors = np.linalg.eigh(c1)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     roots = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ c2 @ root), 0))

@@ -164,7 +164,9 @@ def run(cell: Cell) -> dict[str, Any]:
     }
     for name, part in PARTS.items():
         there = reference_facts(cell, part)
-        report[f"fcd_{name}"] = measures.frechet_of(own["mean"], own["covariance"], there["mean"], there["covariance"])
+        report[f"fcd_{name}"] = measures.frechet_distance(
+            own["mean"], own["covariance"], there["mean"], there["covariance"]
+        )
         report[f"snn_{name}"] = measures.nearest_similarity(valid, molecules(cell, part, cell["reference"]))
         report[f"frag_{name}"] = measures.cosine(there["fragments"], own["fragments"])
         report[f"scaf_{name}"] = measures.cosine(there["scaffolds"], own["scaffolds"])

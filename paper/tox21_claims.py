@@ -77,7 +77,10 @@ def claims(study: Study) -> list[Claim]:
                 paper = f"{TABLE1[model]['accuracy'] - VANILLA:+.3f}"
                 found.append(
                     Claim(
-                        f"{model} is more accurate than the vanilla tree", paper, mean_difference(ours), verdict(ours)
+                        f"{model.replace(',', '')} is more accurate than the vanilla tree",
+                        paper,
+                        mean_difference(ours),
+                        verdict(ours),
                     )
                 )
     last = study.config["deltas"][-1]

@@ -6,7 +6,7 @@ import pytest
 from report.pages import page_of
 from report.summaries import write_molecules, write_series
 
-from pellucid.report.sections import scores, settings, tiles, trust_sentence
+from pellucid.report.sections import scores, settings, tiles, trust, trust_sentence
 from pellucid.summaries import RunSummary
 
 
@@ -65,6 +65,16 @@ def test_the_choice_of_the_weight_is_told_as_it_was_made(molecules, tmp_path):
         trial["loss"] += 1
     words = page_of(write_molecules, costly, tmp_path).words
     assert "The loss of none is at most 2\u00a0% above DEEP" in words.replace("2 %", "2\u00a0%")
+
+
+def test_of_very_many_outputs_the_first_are_listed_and_a_sentence_says_so(series, tmp_path):
+    content = copy.deepcopy(series)
+    content["trust"] |= {"bound": {"DEEP": [0.5] * 224}, "coverage": {"DEEP": [0.9] * 224}}
+    listed = trust(RunSummary.from_json(content))
+    assert (listed["outputs"], len(listed["rows"])) == (224, 24)
+    words = page_of(write_series, content, tmp_path).words
+    assert "Shown are the first 24 of 224 outputs; summary.json has all." in words
+    assert "Shown are the first" not in page_of(write_series, series, tmp_path).words
 
 
 def test_bounds_of_several_outputs_are_never_pooled(series, tmp_path):

@@ -14,6 +14,8 @@ from pellucid.summaries import Example, RunSummary
 
 # Of fewer explanations none is called the least or the most trustworthy.
 _FEW = 8
+# The most outputs whose bounds a page lists.
+_MOST_BOUNDS = 24
 
 
 class _Explained(Protocol):
@@ -173,9 +175,10 @@ def trust(summary: RunSummary) -> dict[str, Any] | None:
             "name": name,
             "cells": [(_item(content.bound.get(model), k), _item(content.coverage.get(model), k)) for model in models],
         }
-        for k, name in enumerate(_names(summary, count))
+        for k, name in enumerate(_names(summary, count)[:_MOST_BOUNDS])
     ]
     return {
+        "outputs": count,
         "level": content.level,
         "calibrated": content.calibrated,
         "tested": content.tested,

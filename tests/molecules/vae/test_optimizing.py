@@ -158,6 +158,9 @@ def test_a_search_stays_near_its_start(model, head):
 def test_any_function_can_be_the_goal(model):
     found = optimize(model, weight, SMILES[3], steps=3, proposals=24)
     assert [step.value for step in found.steps] == pytest.approx(weight([step.smiles for step in found.steps]))
+    assert next(found.rows()) == ["step", "SMILES", "weight", "similarity to the first"]
+    nameless = optimize(model, lambda texts: weight(texts)[:], SMILES[3], steps=1, proposals=2)
+    assert nameless.name == "value"
     with pytest.raises(InputError, match="Values must come from a `LatentProperty` to be explained"):
         found.explain()
 
@@ -194,6 +197,9 @@ def test_a_property_that_is_not_learned_says_so(model):
     assert "at molecules left out it explains 29 % of the variance and is off by " in str(little)
     assert "that is little: what a search for it finds may be chance" in str(little)
     assert "that is little" not in str(much)
+    few = LatentProperty.fit(model, SMILES[:8], y[:8].tolist())
+    assert few.bound() is None
+    assert "they are too few to say how far it is off at 90 % of others" in str(few)
 
 
 def test_the_tree_says_what_the_property_follows(head):

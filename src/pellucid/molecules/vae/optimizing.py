@@ -128,7 +128,7 @@ def optimize(
             continue
         waited, width = 0, min(width * 1.2, _WIDTH * 5)
         path.append(Step(best[1], found[best[1]][0], allowed[best[1]], measured.get(best[1])))
-    name = head.name if head is not None else getattr(goal, "__name__", "value")
+    name = head.name if head is not None else getattr(goal, "__name__", "value").replace("<lambda>", "value")
     return Optimization(name=name, steps=tuple(path), tried=len(found), head=head, lower=lower)
 
 

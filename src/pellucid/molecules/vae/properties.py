@@ -214,6 +214,8 @@ class LatentProperty:
         parts = ["is worse than their mean" if self.explained <= 0 else share]
         parts += [] if bound is None else [f"is off by {bound:.3g} or less at {percent(LEVEL)} of them"]
         says = " and ".join(parts)
+        if bound is None:
+            says += f"; they are too few to say how far it is off at {percent(LEVEL)} of others"
         if self.explained <= 0:
             says += "; what a search for it finds means nothing"
         elif self.explained < _LITTLE:
