@@ -79,6 +79,7 @@ def test_a_search_is_explained_step_by_step(folder, tmp_path):
     # The page says what the terminal does, above the steps in their order.
     for remark in ("at molecules left out it ", " different molecules compared", "the network is the encoder"):
         assert remark in html
+    assert f">step 0: the start, measured {float(rows[0].split(',')[4]):.4g}<" in html
     cards = [html.index(f">step {number}: ") for number in range(len(rows))]
     assert cards == sorted(cards)
     code, _, error = call(*words, "-o", tmp_path / "way.pdf")

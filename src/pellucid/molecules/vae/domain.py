@@ -363,8 +363,10 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         """A gallery of the steps, in their order."""
         from pellucid.molecules import report
 
-        labels = ["step 0: the start", *(f"step {i}: {search.change(i)}" for i in range(1, len(search)))]
-        trees = {label: search.explain(i) for i, label in enumerate(labels)}
+        trees = {}
+        for i, step in enumerate(search.steps):
+            measured = "" if step.measured is None else f", measured {step.measured:.4g}"
+            trees[f"step {i}: {search.change(i) if i else 'the start'}{measured}"] = search.explain(i)
         remark = "on this page the network is the encoder, followed by this linear function"
         report.write_explanations(trees, path, title=title, verdict=[*search.remarks(), remark])
 
