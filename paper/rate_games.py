@@ -188,6 +188,7 @@ def claims(cells: list[Cell], reports: Reports) -> list[Claim]:
             paper = PUBLISHED.get(name, "") if first["free"] else ""
             verdicts = {verdict(sign * more[name]) for more in each}
             told = verdicts.pop() if len(verdicts) == 1 else UNKNOWN
+            told += " in one run" if len(each) == 1 and told != UNKNOWN else ""
             ours = "; ".join(mean_difference(more[name], 2) for more in each)
             found += [Claim(f"{title(first)}, {rate(first)}: {text}", paper, ours, told)] if each else []
     return found
