@@ -52,6 +52,7 @@ _SWEEPS = (
     "first_held_out",
     "first_contributions",
     "strict",
+    "first_strict",
     "margins",
     "uniform",
     "deltas",
@@ -105,7 +106,8 @@ def uniform_cell(config: dict[str, Any], seed: int, margin: float) -> Cell:
 def strict_cells(config: dict[str, Any], seed: int) -> list[Cell]:
     """The uniform game with multipliers that grow faster, and other members in a step."""
     cells = []
-    for margin, rate, members in config["strict"]:
+    first = config["first_strict"] if seed == config["seeds"][0] else []
+    for margin, rate, members in [*config["strict"], *first]:
         usual = uniform_cell(config, seed, margin)
         name = f"{name_of(usual)}-rate-{rate:g}-{members}-seed{seed}"
         cells.append({**usual, "name": name, "multiplier_rate": rate, "members": members})
@@ -128,9 +130,9 @@ def seed_cells(
         *(held_out_cell(config, seed, "tree", w) for w in config["held_out"]),
         *(held_out_cell(config, seed, "contributions", w) for w in config["contributions"]),
         *(uniform_cell(config, seed, m) for m in margins),
+        *strict_cells(config, seed),
     ]
     if seed == config["seeds"][0]:
-        cells += strict_cells(config, seed)
         cells += [held_out_cell(config, seed, "tree", weight) for weight in config["first_held_out"]]
         cells += [held_out_cell(config, seed, "contributions", weight) for weight in config["first_contributions"]]
     return cells
