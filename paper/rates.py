@@ -85,7 +85,6 @@ def run(cell: Cell) -> dict[str, Any]:
     model = new_model(cell).fit(learned, validation=0, folder=folder / "checkpoints", resume=True, progress=False)
     trained = time.monotonic() - start
     model.save(folder / "model")
-    shutil.rmtree(folder / "checkpoints")  # for whoever wants to train it again
     test = corpus(embedded, "test", cell["test"], cell["chosen"])
     known, _ = test.encodable(model.vocabulary_)
     texts = [test.smiles(int(i)) for i in known]
@@ -97,7 +96,7 @@ def run(cell: Cell) -> dict[str, Any]:
     samples = model.sample(cell["samples"])
     valid = [text for text in samples if Chem.MolFromSmiles(text) is not None]
     train = {learned.smiles(i) for i in range(len(learned))}
-    return {
+    report = {
         "molecules": {"train": len(learned), "test": len(texts), "epochs": len(model.history_)},
         "training_seconds": round(trained, 1),
         "bound": terms,
@@ -108,6 +107,9 @@ def run(cell: Cell) -> dict[str, Any]:
         "new": float(np.mean([text not in train for text in samples])),
         **trees(model, texts[: cell["explained"]]),
     }
+    # At the end, so that whoever is interrupted does not train again, and whoever wants to can.
+    shutil.rmtree(folder / "checkpoints")
+    return report
 
 
 def new_model(cell: Cell) -> JunctionTreeVAE:

@@ -72,6 +72,11 @@ def cell(config: dict[str, Any], name: str, seed: int, game: str | None, **other
     return {**settings, "name": f"{name}-seed{seed}", "seed": seed, "game": game}
 
 
+def deep_cell(config: dict[str, Any], seed: int) -> Cell:
+    """DEEP."""
+    return cell(config, "deep", seed, None, deltas=[0, *config["deltas"]])
+
+
 def held_out_cell(config: dict[str, Any], seed: int, witness: str, weight: float) -> Cell:
     """A game in which the witness has not seen the member that the predictor pays at."""
     name = f"{'held-out' if witness == 'tree' else witness}-{weight:g}"
@@ -124,7 +129,7 @@ def seed_cells(
 ) -> list[Cell]:
     """The models of a seed, in the order in which they matter; at all weights, unless some are named."""
     cells = [
-        cell(config, "deep", seed, None, deltas=[0, *config["deltas"]]),
+        deep_cell(config, seed),
         cell(config, "tree", seed, None, kind="tree", depths=config["depths"]),
         *weight_cells(config, seed, config["weights"] if weights is None else weights),
         *(held_out_cell(config, seed, "tree", w) for w in config["held_out"]),
@@ -296,8 +301,12 @@ def train(cell: Cell) -> float:
 
 
 def network_of(cell: Cell) -> nn.Module | None:
-    """DEEP's network, of cells that start with it."""
-    return load(cell, cell["start"]).network_ if "start" in cell else None
+    """DEEP's network, of cells that start with it; it is trained if that has not been done."""
+    if "start" not in cell:
+        return None
+    if not (MODELS / cell["size"] / cell["start"] / "model").is_dir():
+        train(deep_cell(load_config("tox21", cell["size"]), cell["seed"]))
+    return load(cell, cell["start"]).network_
 
 
 def load(cell: Cell, name: str) -> PropertyModel:

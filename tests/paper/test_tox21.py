@@ -134,6 +134,14 @@ def test_an_interrupted_study_goes_on(smoke, tmp_path):
     assert not runs.finished(tox21.stages(CONFIG, tmp_path), tmp_path)
 
 
+def test_a_game_that_starts_from_deep_is_trained_by_one_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(tox21, "MODELS", tmp_path)
+    uniform = tox21.uniform_cell(CONFIG, 0, 0.1)
+    network = tox21.network_of(uniform)
+    deep = PropertyModel.load(tmp_path / "smoke" / "deep-seed0" / "model")
+    assert all(map(torch.equal, network.state_dict().values(), deep.network_.state_dict().values()))
+
+
 def test_some_seeds_are_run_alone(tmp_path):
     # Without the first seed no margin is chosen; the strict games have their own.
     cells = [cell for stage in tox21.stages(CONFIG, tmp_path, [1]) for cell in stage.cells]

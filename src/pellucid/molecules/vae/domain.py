@@ -314,7 +314,7 @@ class AutoencoderDomain(BaseMoleculeDomain["JunctionTreeVAE"], SupportsSearch):
         if prior == "standard" and model.kl_weight < 1:
             warn(
                 f"Where nats are cheap, points of N(0, I) are far from molecules: {Parameter('prior', 'fitted')} draws "
-                "where those of training molecules are, and near a molecule one gets molecules like it."
+                "where those of training molecules are, and `pellucid near` around one of yours."
             )
         yield ["SMILES"]
         yield from ([text] for text in model.sample(count, seed=seed, prior=prior))
